@@ -16,7 +16,6 @@ from ..operations import exponentials
 from ..operations.arithmetic import add, div, mul, sign, sub
 from ..operations.bits import bitwise_and
 from ..operations.comparisons import eq
-from ..operations.complex_numbers import real
 from ..operations.conversion import convert_element_type
 from ..operations.exponentials import log
 from ..operations.out_shardings import with_out_sharding
@@ -34,7 +33,7 @@ from . import shaping
 from .axes import axis_of, whole_number
 from .creation import as_shape, astype
 from .jit_wrapped import jit_wrapped
-from .promotion import as_dtype, broadcast_shape, common_dtype, promote_dtypes_inexact
+from .promotion import as_dtype, broadcast_shape, common_dtype, promote_dtypes_inexact, to_inexact
 
 
 @with_out_sharding
@@ -84,7 +83,7 @@ def linspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None,
     axis: int = 0, *, device: Any = None,
 ) -> Any:  # fmt: skip
-    """Return ``num`` evenly spaced values from start to stop.
+    """Return ``num`` evenly spaced values from start to stop, computed in ``dtype`` if that is given and inexact.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.linspace(0, 1, 5))
@@ -118,7 +117,7 @@ def _linspace_values(start: Any, stop: Any, num: int, endpoint: bool, dtype: Any
 @jit_wrapped("num", "endpoint", "dtype", "axis")
 def _linspace(start: Any, stop: Any, num: int, endpoint: bool, dtype: Any, axis: int) -> tuple[Any, Any]:
     start, stop = promote_dtypes_inexact((start, stop))
-    computed = aval_of(start).dtype
+    computed = aval_of(start).dtype if dtype is None else to_inexact(dtype)
     start, stop = as_dtype(start, computed), as_dtype(stop, computed)
     parts = num - 1 if endpoint else num
     shape = broadcast_shape(aval_of(start).shape, aval_of(stop).shape)
@@ -126,7 +125,7 @@ def _linspace(start: Any, stop: Any, num: int, endpoint: bool, dtype: Any, axis:
     step = div(sub(stop, start), float(parts)) if parts > 0 else mul(start, math.nan)
     values = _interpolate(expand_dims(start, (0,)), expand_dims(stop, (0,)), num, parts)
     if dtype is not None and dtype_kind(dtype) in "iu":
-        values = floor(real(values) if dtype_kind(computed) == "c" else values)
+        values = floor(values)
     values = convert_element_type(values, computed if dtype is None else dtype)
     return shaping.moveaxis(values, 0, axis), step
 

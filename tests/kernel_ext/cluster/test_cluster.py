@@ -5,6 +5,7 @@ import re
 import signal
 import time
 
+import pytest
 from tests.kernel_ext.cluster.conftest import SETUP, ClusterKernel, text_of
 
 PIDS = "[item.pid for item in xs.cluster.status().processes]"
@@ -60,6 +61,23 @@ def test_starting_again_returns_the_cluster_that_runs(kernel):
     kernel.ok("assert again is cluster")
     assert kernel.error("xs.cluster.start(3)")[0] == "DistributedError"
     assert pids_of(kernel) == pids
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        ("0", "n is a number of processes, 1 or more, got 0"),
+        ("2.0", "got 2.0"),
+        ("True", "got True"),
+        ("'2'", "got '2'"),
+        ("2, devices=0", "devices is a number of devices of each CPU, 1 or more, got 0"),
+        ("2, timeout=-1", "timeout is a number of seconds above 0, got -1"),
+        ("2, devices=3", "a cluster of 2 processes, started without devices=, runs already"),
+    ],
+)
+def test_what_cannot_be_started_is_refused_at_once(kernel, arguments: str, words: str):
+    name, message = kernel.error(f"xs.cluster.start({arguments})")
+    assert name == ("DistributedError" if "runs already" in words else "ValueError") and words in message
 
 
 def test_a_process_that_dies_is_named_and_a_restart_repairs(kernel):
