@@ -36,6 +36,7 @@ _OTHER_MAGICS = {
     "scope pin": "one panel beside the notebook that follows the cells; on, off: a strip under each cell, or none",
     "diff f(x), g(x)": "two calls, equation by equation, and measured in turn",
     "recompiles": "what was traced again, why, what it cost, and the fix",
+    "look x": "the elements of an array: statistics, and a heat map of a slice",
     "watch_values step": "loss, gradients and zeros of a step while it trains; where NaN is born",
     "scope time": "where the time of the cell before went: compiling, calls, waiting, Python",
 }
