@@ -108,9 +108,11 @@ class Kernel:
         during: Callable[[float], None] = lambda seconds: None,
         timeout: float = 60,
         metadata: dict[str, str] | None = None,
+        watch: Callable[[Output], None] = lambda output: None,
     ) -> Output:
         """Run a cell to its end; ``during`` is called after each message with the seconds since its start.
 
+        So is ``watch``, with the output so far.
         ``metadata`` is what a page sends with the code, as in ``{"cellId": "a"}``.
         """
         began, output = time.monotonic(), Output()
@@ -127,6 +129,7 @@ class Kernel:
             if kind == "status" and content["execution_state"] == "idle":
                 break
             during(time.monotonic() - began)
+            watch(output)
         # A kernel that was slow to start answers the questions of its start late: those replies are not ours.
         while self.client.get_shell_msg(timeout=timeout)["parent_header"]["msg_id"] != number:
             pass

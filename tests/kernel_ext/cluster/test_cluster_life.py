@@ -63,12 +63,12 @@ def test_processes_that_wait_for_one_that_raised_are_named_and_freed(fresh):
     fresh.ok("%px float(summed(x))")
     interrupted = []
 
-    def interrupt(seconds):
+    def interrupt(output):
         """Interrupt when it is said that processes wait."""
-        if not interrupted and seconds > 4:
+        if not interrupted and "still runs it" in output.text:
             interrupted.append(fresh.manager.interrupt_kernel())
 
-    output = fresh.cell(ONE_RAISES, during=interrupt)
+    output = fresh.cell(ONE_RAISES, watch=interrupt)
     shown = text_of(output)
     assert "process 1 ended this cell by ValueError; process 0 still runs it" in shown
     assert output.of("error")[-1]["ename"] == "PeerLostError"
