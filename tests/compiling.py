@@ -1,18 +1,20 @@
 """How the programs of tests are compiled: kept from run to run, and quickly, where only what they give is tested.
 
 Quickly means that LLVM optimizes nothing, for us and for jax, whose answers may be compared to the last bit. Against
-other oracles those may come out otherwise: XLASCOPE_TESTS_COMPILE=fully compiles as for users, for both; CI does.
+other oracles those may come out otherwise: XLASCOPE_TESTS_COMPILE=fully compiles as for users, for both.
+XLASCOPE_TESTS_COMPILE=fully:2026-11-26 does so for a third of the files, others each day; CI does.
 """
 
 import functools
 import os
 import re
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests import live
+from tests import days, live
 
 #: Rooms where what a program gives is tested and not how it was compiled: what was compiled before is loaded.
 _ROOMS = ["compositions", "control", "example_libraries", "experimental", "extend", "lax", "nn", "numpy", "operations"]
@@ -49,7 +51,10 @@ _QUICKLY = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": 
 #: Tests that need what this leaves out: without fusion emitters XLA gets indices of uint8 wrong, and the last bits of
 #: numbers depend on what becomes one loop and which products and sums become one instruction.
 _NEVER_QUICKLY = re.compile(r"narrow_indices|test_bits_of_jax.*-every\]|test_generators.*::test_numbers")
-_ALWAYS_FULLY = os.environ.get("XLASCOPE_TESTS_COMPILE") == "fully"
+#: "fully", "fully:DAY", or nothing.
+_MODE, _, _DAY = os.environ.get("XLASCOPE_TESTS_COMPILE", "").partition(":")
+#: In how many days each file is compiled fully once.
+DAYS = 3
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -61,12 +66,19 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     folder = str(KEPT) if place.startswith((*KEPT_PLACES, *KEPT_AS_MADE)) else None
     if xlascope.config.jax_compilation_cache_dir != folder:
         xlascope.config.update("compilation_cache_dir", folder)
-    _compile(_options_of(item) if place.startswith((*KEPT_PLACES, *QUICK_PLACES)) else {})
+    quick = place.startswith((*KEPT_PLACES, *QUICK_PLACES)) and not is_fully(place)
+    _compile(_quickly() if quick and not _NEVER_QUICKLY.search(item.nodeid) else {})
 
 
-def _options_of(item: pytest.Item) -> Mapping[str, Any]:
-    """XLA's options for a test of a room where what is compiled is kept."""
-    return {} if _ALWAYS_FULLY or _NEVER_QUICKLY.search(item.nodeid) else _quickly()
+def is_fully(place: str, mode: str = _MODE, day: str = _DAY) -> bool:
+    """Return whether the programs of a file are compiled as for users although only what they give is tested.
+
+    >>> is_fully("core/numpy/test_sums.py", "fully"), is_fully("core/numpy/test_sums.py", "")
+    (True, False)
+    >>> [is_fully("core/numpy/test_sums.py", "fully", f"2026-11-{day}") for day in (26, 27, 28)].count(True)
+    1
+    """
+    return mode == "fully" and (not day or zlib.crc32(place.encode()) % DAYS == days.number_of(day) % DAYS)
 
 
 @functools.cache
@@ -94,7 +106,7 @@ def _is_known(option: str, value: Any) -> bool:
 
 def xla_flags() -> str:
     """XLA's flags for compiling quickly, where that is asked for."""
-    return "" if _ALWAYS_FULLY else _flags(_quickly())
+    return "" if is_fully("processes") else _flags(_quickly())
 
 
 def quickly(keep: bool = True) -> dict[str, str]:

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests import durations, patrol, unsteady
+from tests import days, durations, patrol, unsteady
 from tests.durations import Duration
 from tests.patrol import Plan, SlowTest
 
@@ -64,9 +64,9 @@ def test_files_with_long_tests_come_first() -> None:
 
 
 def test_another_day_is_another_list() -> None:
-    days = Plan(RECORD).days
-    numbers = [patrol.number_of(f"2026-12-{day:02}") % days for day in range(1, days + 1)]
-    assert sorted(numbers) == list(range(days))
+    count = Plan(RECORD).days
+    numbers = [days.number_of(f"2026-12-{day:02}") % count for day in range(1, count + 1)]
+    assert sorted(numbers) == list(range(count))
 
 
 def test_only_the_list_of_the_day_runs(
@@ -90,6 +90,7 @@ def test_only_the_list_of_the_day_runs(
     gone = [SlowTest(f"test_few.py::gone[{n}]", False) for n in range(5)]
     assert patrol.run([*found[:1], *gone[:4]], float("inf")) == 0
     assert patrol.run([*found[:1], *gone], float("inf")) == 1
+    assert patrol.run([*found[:1], *gone], float("inf"), in_haste=True) == 0
     assert patrol.run(found[3:], float("inf")) == 1
 
 
