@@ -38,7 +38,10 @@ def describe_call_times(run: Executed) -> str:
     >>> steady = TimeDistribution(0.002, 0.0019, 0.0022, 0.00205, 97, "host")
     >>> describe_call_times(Executed(1, "f", 0.0, 100, 0.2, 0.0, 0, 0.002, (), "host", period=steady))
     '2 ms each (host clock)'
-    >>> describe_call_times(Executed(1, "f", 0.0, 100, 0.2, 0.0, 9, 8.5e-5, (), "profile", period=steady))
+    >>> on_device = TimeDistribution(8.5e-5, 8e-5, 9e-5, 8.6e-5, 9, "profile")
+    >>> describe_call_times(
+    ...     Executed(1, "f", 0.0, 100, 0.2, 0.0, 9, 3e-4, (), "profile", period=steady, device_time=on_device)
+    ... )
     '85 µs each on the device (profiler), one every 2 ms'
     >>> describe_call_times(Executed(1, "f", 0.0, 3, 0.2, 0.0, 0, 0.0012, (), "host", first_calls=(0.012, 9e-4, 8e-4)))
     '12 ms, 900 µs, 800 µs'
@@ -59,14 +62,19 @@ def word_call_times(run: Executed) -> CallTimeWords:
         words = f"≤ {seconds(run.step)} each" if period is None else f"one every {seconds(period.median)}"
         return CallTimeWords(words, clock)
     is_longer = period is not None and period.median > LONGER_FACTOR * run.step
-    times = run.device_time if run.clock == "profile" else None if is_longer else period
+    step, where, times = run.step, "", None if is_longer else period
+    if run.clock == "profile":
+        times = run.device_time
+        if times is not None and is_longer:
+            step, where = times.median, " on the device"
+        elif times is not None and step > LONGER_FACTOR * times.median:
+            times = None  # the step of a small call includes its dispatch
     if times is not None and _is_unsteady(times):
         clock += ", unsteady"
         if abs(times.mean - times.median) > UNSTEADY_MEAN_FRACTION * times.median:
             clock += f": mean {seconds(times.mean)}"
     every = f"one every {seconds(period.median)}" if period is not None and is_longer else ""
-    where = " on the device" if run.clock == "profile" and is_longer else ""
-    return CallTimeWords(f"{seconds(run.step)} each{where}", clock, every)
+    return CallTimeWords(f"{seconds(step)} each{where}", clock, every)
 
 
 def explain_call_times(run: Executed) -> list[str]:
