@@ -19,6 +19,7 @@ from xlascope.inspect.inspection_scope import inspection
 from xlascope.records.plain import plain, plain_lines
 
 from .cell_titles import cell_number
+from .expressions import as_call, computes
 from .last_call import last_call
 
 _FUNCTION_NAME, _CALL_NAME = "__xlascope_question__", "__xlascope_call__"
@@ -140,7 +141,7 @@ def apply_output_options(inspection: Inspection, question: Question, grammar: Gr
 
 
 def call_labels(expression: str) -> tuple[str, ...]:
-    """Return the source text of each call in an expression.
+    """Return the source text of each call or operation of an expression.
 
     >>> call_labels("f(x), jit(g)(x, y)")
     ('f(x)', 'jit(g)(x, y)')
@@ -165,7 +166,7 @@ def _parse_calls(expression: str) -> list[ast.expr]:
     except (SyntaxError, ValueError):
         return []
     nodes = parsed.elts if isinstance(parsed, ast.Tuple) and not expression.startswith("(") else [parsed]
-    return nodes if all(isinstance(node, ast.Call) for node in nodes) else []
+    return nodes if all(map(computes, nodes)) else []
 
 
 def _check_calls(expression: str, grammar: Grammar) -> None:
@@ -182,15 +183,15 @@ def _check_calls(expression: str, grammar: Grammar) -> None:
 def evaluate(expression: str, function: Callable[..., Inspection], shell: InteractiveShell) -> Inspection:
     """Evaluate ``f(x)`` as ``function(f, x)``, and ``f(x), g(y)`` as ``function(call(f, x), call(g, y))``.
 
-    The traced call is attributed to the user's line, and its arguments are evaluated once, as part of the inspection:
-    no strip shows what they compute.
+    An operation like ``x @ w`` is a call of a function of its arrays. The traced call is attributed to the user's line,
+    and its arguments are evaluated once, as part of the inspection: no strip shows what they compute.
     """
     tree = ast.parse(expression, mode="eval")
-    if isinstance(tree.body, ast.Call):
-        tree.body = _as_argument_of(tree.body, _FUNCTION_NAME)
+    if computes(tree.body):
+        tree.body = _as_argument_of(as_call(tree.body, shell.user_ns), _FUNCTION_NAME)
     else:
         assert isinstance(tree.body, ast.Tuple)
-        calls = [_as_argument_of(node, _CALL_NAME) for node in tree.body.elts if isinstance(node, ast.Call)]
+        calls = [_as_argument_of(as_call(node, shell.user_ns), _CALL_NAME) for node in tree.body.elts]
         name = ast.copy_location(ast.Name(_FUNCTION_NAME, ast.Load()), tree.body)
         tree.body = ast.copy_location(ast.Call(name, list[ast.expr](calls), []), tree.body)
     file = shell.compile.cache(expression, cell_number(shell))

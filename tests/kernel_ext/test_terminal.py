@@ -161,6 +161,24 @@ def test_a_cell_inside_a_cell_belongs_to_it(terminal: Any) -> None:
     assert said.count("xlascope: ") == 1 and "ran 2 times" in said
 
 
+@pytest.mark.parametrize(
+    ("line", "operations"),
+    [
+        ("%jaxpr --text x @ w", ["dot_general"]),
+        ("%jaxpr --text (x @ w).sum(0).max() / 2", ["dot_general", "reduce_sum", "reduce_max", "div"]),
+        ("%jaxpr --text (x @ w).max()", ["dot_general", "reduce_max"]),
+        ("%jaxpr --text x ** two", ["integer_pow[y=2]"]),
+        ("%jaxpr --text -x[1:] > 3", ["slice", "neg", "gt"]),
+        ("%fusions --text x @ w + 1", ["dot_general"]),
+    ],
+)
+def test_an_operation_is_a_call_of_a_function_of_its_arrays(terminal: Any, line: str, operations: list[str]) -> None:
+    terminal.run("two = 2")
+    said = terminal.run(line)
+    places = [said.index(f"= {operation}" if "jaxpr" in line else operation) for operation in operations]
+    assert places == sorted(places)
+
+
 def test_lines_are_called_by_their_cell(terminal: Any) -> None:
     terminal.run("%explore --save named.json update(w, x)")
     (traced,) = records.load("named.json")

@@ -59,7 +59,7 @@ def word_call_times(run: Executed) -> CallTimeWords:
         return CallTimeWords("")
     clock, period = CLOCKS.get(run.clock, UNKNOWN_CLOCK), run.period
     if run.at_most:
-        words = f"≤ {seconds(run.step)} each" if period is None else f"one every {seconds(period.median)}"
+        words = f"≤ {seconds(run.step)}{_each(run)}" if period is None else f"one every {seconds(period.median)}"
         return CallTimeWords(words, clock)
     is_longer = period is not None and period.median > LONGER_FACTOR * run.step
     step, where, times = run.step, "", None if is_longer else period
@@ -74,7 +74,7 @@ def word_call_times(run: Executed) -> CallTimeWords:
         if abs(times.mean - times.median) > UNSTEADY_MEAN_FRACTION * times.median:
             clock += f": mean {seconds(times.mean)}"
     every = f"one every {seconds(period.median)}" if period is not None and is_longer else ""
-    return CallTimeWords(f"{seconds(step)} each{where}", clock, every)
+    return CallTimeWords(f"{seconds(step)}{_each(run)}{where}", clock, every)
 
 
 def explain_call_times(run: Executed) -> list[str]:
@@ -122,6 +122,10 @@ def describe_percentiles(times: TimeDistribution) -> str:
     if low.split()[1] == high.split()[1]:
         low = low.split()[0]
     return f"10th to 90th percentile {low} to {high}"
+
+
+def _each(run: Executed) -> str:
+    return "" if run.calls == 1 else " each"
 
 
 def _is_unsteady(times: TimeDistribution) -> bool:

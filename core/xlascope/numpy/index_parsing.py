@@ -103,10 +103,8 @@ def _parse_parts(shape: tuple[int, ...], index: Any, updates: bool) -> list[Any]
     Raises TypeError if the index is a list, IndexError for a mask that does not fit.
     """
     if isinstance(index, list):
-        raise TypeError(
-            "a list is no index; write x[jnp.array(indices)] for the elements at indices, or x[tuple(indices)] "
-            "for one index per axis"
-        )
+        fix = "Write x[jnp.array(indices)] for the elements at indices, or x[tuple(indices)] for one index per axis."
+        raise TypeError(compose_message("a list is no index.", fix))
     parts: list[Any] = []
     masks: list[tuple[int, tuple[int, ...]]] = []  # position in parts and shape of each mask
     bools: list[int] = []
