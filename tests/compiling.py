@@ -73,7 +73,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def is_fully(place: str, mode: str = _MODE, day: str = _DAY) -> bool:
     """Return whether the programs of a file are compiled as for users although only what they give is tested.
 
-    >>> is_fully("core/numpy/test_sums.py", "fully"), is_fully("core/numpy/test_sums.py", "")
+    >>> is_fully("core/numpy/test_sums.py", "fully", ""), is_fully("core/numpy/test_sums.py", "", "")
     (True, False)
     >>> [is_fully("core/numpy/test_sums.py", "fully", f"2026-11-{day}") for day in (26, 27, 28)].count(True)
     1
