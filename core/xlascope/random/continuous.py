@@ -26,6 +26,7 @@ from ..operations.shapes import broadcast_in_dim, squeeze
 from ..operations.slicing import slice_in_dim
 from ..operations.special import erf, erf_inv
 from ..operations.tangent_arithmetic import neg
+from ..trace.state import STATE
 from ..trace.values import aval_of
 from .key_algorithms import new_keys, random_bits
 from .keys import check_key, shape_of
@@ -43,8 +44,10 @@ def uniform(key: Any, shape: Shape = (), dtype: Any = float, minval: Any = 0.0, 
     >>> xs.random.uniform(xs.random.PRNGKey(0), (2,)).shape
     (2,)
     """
-    sizes, real = shape_of(shape, "uniform"), require_float_dtype(dtype, "uniform")
-    return _uniform(check_key(key, "uniform"), sizes, real, minval, maxval)
+    sizes, real, words = shape_of(shape, "uniform"), require_float_dtype(dtype, "uniform"), check_key(key, "uniform")
+    if STATE.trace is None and minval.__class__ is float and maxval.__class__ is float and (minval, maxval) == (0.0, 1.0):
+        return _unit_uniform(words, sizes, real)  # two numbers less to transfer
+    return _uniform(words, sizes, real, minval, maxval)
 
 
 @with_out_sharding
@@ -116,6 +119,11 @@ def laplace(key: Any, shape: Shape = (), dtype: Any = float) -> Any:
 @jit_normalized((1, 2))
 def _uniform(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any], minval: Any, maxval: Any) -> Any:
     return uniform_values(key, shape, dtype, minval, maxval)
+
+
+@jit_normalized((1, 2))
+def _unit_uniform(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+    return uniform_values(key, shape, dtype, 0.0, 1.0)
 
 
 def uniform_values(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any], minval: Any, maxval: Any) -> Any:

@@ -21,8 +21,10 @@ from ..runtime.boot import default_prng_impl, enable_custom_prng, legacy_prng_ke
 from ..trace.advice import integer_advice, user_expression_text
 from ..trace.operand_coercion import pass_through
 from ..trace.source import compose_message, user_line, where_text
+from ..trace.state import STATE
 from ..trace.tracer import TracerBase, leaked_error
 from ..trace.values import aval_of, is_value
+from ..xla.arrays.key_array import KeyArray
 from ..xla.arrays.transfers import put_on_device
 from .key_algorithms import THREEFRY, fold_key, new_keys, seed_words
 
@@ -205,7 +207,9 @@ def check_key(key: Any, user: str) -> Any:
             fix = f"For several keys at once, map over them: vmap(lambda key: {user}(key, ...))(keys)."
             raise ValueError(compose_message(problem, fix))
         used = key if user in _NON_CONSUMING_USERS else consume_keys(key, user)
-        return random_unwrap(used) if aval.dtype is THREEFRY else used
+        if aval.dtype is not THREEFRY:
+            return used
+        return used.words if used.__class__ is KeyArray and STATE.trace is None else random_unwrap(used)
     kind = _resolve_key_type(None)
     if aval.shape != (kind.words,) or aval.dtype != _WORD:
         raise TypeError(_invalid_key_message(aval, kind, user))
