@@ -2,7 +2,7 @@
 
 An answer is a file of arrays without pickles (`.npz`): `tree` is JSON, and `numbers` the bytes of all its arrays. It is
 found by its question, the versions and the settings it was made with, and says which files of tests it was made from;
-when one of these has changed it is no longer given. CI is given none and asks anew (`oracle.py`).
+when one of these has changed it is no longer given. CI asks some of the questions again (`answers.py`).
 """
 
 from __future__ import annotations

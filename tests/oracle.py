@@ -4,7 +4,7 @@ and in the repository (`kept_answers.py`).
 It is the one that belongs to the jaxlib here: what it changed since the oldest stands in `changes_of_jax.py`.
 
 An answer is kept with the files and folders that were read while it was made and the versions it was made with, and
-given again for as long as they are the same. CI begins without any and takes none of the repository.
+given again for as long as they are the same. CI begins with those of the repository alone.
 """
 
 from __future__ import annotations
