@@ -17,6 +17,8 @@ import numpy as np
 LIBRARIES = ("xlascope",)
 #: XLA refuses some effects where it fuses.
 COMPILE_QUICKLY = False
+#: Parts of the messages of errors that are right.
+REFUSALS: tuple[str, ...] = ()
 
 _EFFECTS = (
     "callback",

@@ -14,6 +14,8 @@ import numpy as np
 LIBRARIES = ("xlascope",)
 #: What XLA makes of these programs is tested.
 COMPILE_QUICKLY = False
+#: Parts of the messages of errors that are right.
+REFUSALS: tuple[str, ...] = ()
 
 _DTYPES = {"float32": np.float32, "float16": np.float16, "bfloat16": ml_dtypes.bfloat16}
 _BEFORE = ("none", "none", "scaled", "shifted", "negated")

@@ -70,7 +70,8 @@ def _problem(module: ModuleType, program: Any, given: Sequence[dict[str, Any]]) 
     if any("answer" not in each for each in others):  # jax cannot run it: it says nothing of ours
         return None
     if "answer" not in ours:
-        return ours.get("error") or f"the process ended: {ours['ended']}"
+        error = ours.get("error") or f"the process ended: {ours['ended']}"
+        return None if any(refusal in error for refusal in module.REFUSALS) else error
     problem: str | None = module.judge(program, *(each["answer"] for each in given))
     return problem
 
