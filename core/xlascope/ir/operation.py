@@ -132,6 +132,10 @@ class Primitive:
         return self.name
 
 
+class UnusableResultError(TypeError):
+    """Error of lowering an operation whose results nothing may use, and which has no meaning otherwise."""
+
+
 class OperationType(type):
     """Metaclass of operations: interns them, so that each caches its hash, types and recorded rules.
 

@@ -45,7 +45,7 @@ def uniform(key: Any, shape: Shape = (), dtype: Any = float, minval: Any = 0.0, 
     (2,)
     """
     sizes, real, words = shape_of(shape, "uniform"), require_float_dtype(dtype, "uniform"), check_key(key, "uniform")
-    if STATE.trace is None and minval.__class__ is float and maxval.__class__ is float and (minval, maxval) == (0.0, 1.0):
+    if STATE.trace is None and minval.__class__ is maxval.__class__ is float and (minval, maxval) == (0.0, 1.0):
         return _unit_uniform(words, sizes, real)  # two numbers less to transfer
     return _uniform(words, sizes, real, minval, maxval)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..ir.jaxpr import ClosedJaxpr, Jaxpr, Literal, RawEquation
 from ..ir.operation import Operation
+from ..xla.system.hooks import HOOKS
 
 Mask = tuple[bool, ...]
 
@@ -45,6 +46,20 @@ def _eliminate_dead_code(program: ClosedJaxpr, used: Sequence[bool]) -> tuple[Cl
     return ClosedJaxpr(live_jaxpr, [c for c, keep in zip(program.consts, consts, strict=True) if keep]), used_inputs
 
 
+def drop_dead_equations(program: ClosedJaxpr) -> ClosedJaxpr:
+    """Return the program without the equations that no result and no effect needs, in its bodies too.
+
+    Its operands stay.
+    """
+    jaxpr = program.jaxpr
+    _, raw = find_live_equations(jaxpr.raw, jaxpr.outvars, in_bodies=True)
+    live = Jaxpr(jaxpr.constvars, jaxpr.invars, jaxpr.outvars, raw, jaxpr.name, jaxpr.argument_names)
+    return ClosedJaxpr(live, program.consts)
+
+
+HOOKS.eliminate_dead_code = drop_dead_equations
+
+
 def restrict_program(program: ClosedJaxpr, used: Mask, used_inputs: Mask) -> ClosedJaxpr:
     """Return the program that computes the results marked in ``used`` from the operands marked in ``used_inputs``.
 
@@ -60,12 +75,13 @@ def restrict_program(program: ClosedJaxpr, used: Mask, used_inputs: Mask) -> Clo
 
 
 def find_live_equations(
-    raw: Sequence[RawEquation], outvars: Sequence[Any], *, effects: bool = True
+    raw: Sequence[RawEquation], outvars: Sequence[Any], *, effects: bool = True, in_bodies: bool = False
 ) -> tuple[set[int], list[RawEquation]]:
     """Return the ids of the variables that ``outvars`` depend on, and the equations that compute them, in order.
 
     ``raw`` are the equations of a program. Unless ``effects`` is false, equations with effects are live as
-    well, and what they depend on.
+    well, and what they depend on. Programs that equations hold are reduced where a result is unused, with
+    ``in_bodies`` all of them.
     """
     needed = {id(x) for x in outvars if x.__class__ is not Literal}
     live: list[RawEquation] = []
@@ -75,7 +91,7 @@ def find_live_equations(
         if not any(use) and not (effects and operation.effects):
             continue
         operands: Sequence[bool] = (True,) * len(inputs)
-        if operation.dce_rule is not None and not all(use):
+        if operation.dce_rule is not None and (in_bodies or not all(use)):
             operation, operands, results = operation.dce_rule(tuple(use))
             inputs = [x for x, keep in zip(inputs, operands, strict=True) if keep]
             outputs = [v for v, keep in zip(outputs, results, strict=True) if keep]

@@ -126,3 +126,60 @@ def test_linear_call_says_what_does_not_fit() -> None:
         linear_call(lambda r, x: x, lambda r, ct: jnp.ones(2), None, 1.0)
     with pytest.raises(TypeError, match=r"fun_transpose.*a tuple of 2"):
         linear_call(lambda r, x: x, lambda r, ct: (ct, ct), None, 1.0)
+
+
+def _scaled(function):
+    """A function whose cotangent is (2 + x/100) times its own."""
+    made = xs.custom_vjp(function)
+    made.defvjp(lambda x: (function(x), x), lambda x, t: (xs.vjp(function, x)[1](t)[0] * (2 + 0.01 * x),))
+    return made
+
+
+_INNER = _scaled(jnp.exp)
+_NESTED_GRAD = xs.grad(lambda x: _scaled(lambda x: _INNER(x))(x).sum())
+_POINT, _DIRECTION = np.float32([0.3, -0.2, 0.5]), np.float32([1.0, 2.0, -1.0])
+
+
+def _closed(x, order):
+    """Derivatives of exp(x) (2 + x/100)², which the gradient is by both rules."""
+    a = 2 + 0.01 * np.asarray(x, np.float64)
+    return np.exp(np.float64(x)) * (a * a + 0.02 * order * a + 0.0001 * order * (order - 1))
+
+
+def _along(function, direction=_DIRECTION):
+    return lambda x: xs.jvp(function, (x,), (direction,))[1]
+
+
+@pytest.mark.parametrize(
+    ("function", "want"),
+    [
+        (_along(_NESTED_GRAD), _closed(_POINT, 1) * _DIRECTION),
+        (xs.jacfwd(_NESTED_GRAD), np.diag(_closed(_POINT, 1))),
+        (_along(_along(_NESTED_GRAD)), _closed(_POINT, 2) * _DIRECTION**2),
+        (lambda x: xs.vmap(_along(_NESTED_GRAD))(x[None])[0], _closed(_POINT, 1) * _DIRECTION),
+        (lambda x: xs.linearize(_NESTED_GRAD, x)[1](_DIRECTION), _closed(_POINT, 1) * _DIRECTION),
+        (lambda x: xs.lax.map(lambda _: _along(_NESTED_GRAD)(x), jnp.ones(2))[1], _closed(_POINT, 1) * _DIRECTION),
+        (lambda x: xs.lax.cond(x[0] > 0, _along(_NESTED_GRAD), jnp.sin, x), _closed(_POINT, 1) * _DIRECTION),
+        (lambda x: xs.jvp(_INNER, (x,), (_DIRECTION,))[0], np.exp(np.float64(_POINT))),
+    ],
+    ids=["jvp of grad", "hessian", "twice", "vmap", "linearize", "map", "cond", "the value alone"],
+)
+def test_forward_mode_needs_no_tangents_that_nothing_uses(function, want):
+    for _ in range(2):
+        np.testing.assert_allclose(xs.jit(function)(_POINT), want, rtol=2e-6)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        _along(_INNER),
+        lambda x: xs.lax.cond(x[0] > 0, _along(_INNER), jnp.sin, x),
+        lambda x: xs.vmap(_along(_INNER, 1.0))(x),
+    ],
+)
+def test_forward_mode_that_uses_them_is_refused_at_the_users_line(function):
+    for call in (function, xs.jit(function)):
+        with pytest.raises(
+            TypeError, match=r"does not work through exp, a custom_vjp function at .*test_custom_vjp.py"
+        ):
+            call(_POINT)

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 from ...dtypes import float0, is_differentiable
 from ...ir.avals import ShapedArray, strip_weak_type
 from ...ir.markers import NOT_MAPPED, ZERO
-from ...ir.operation import Operation
+from ...ir.operation import Operation, UnusableResultError
 from ...operations.operand_checks import is_linear
 from ...operations.shapes import moveaxis, reduce_sum
+from ...trace.bind import bind
 from ...trace.source import here
 from ...trace.state import STATE
 from ...trace.values import aval_of
 from ...transforms.batch import batch
-from ...transforms.batch_trace import batch_size, current_rule_axis
+from ...transforms.batch_trace import batch_size, current_rule_axis, insert_axis
 from ..programs.masks import Mask, drop_zero_tangents, nonzero_tangents_mask, scatter_by_mask, select_by_mask
 from .batched_rules import batch_with_leading_axis, move_mapped_axis_to_front
 from .custom_rule_call import CustomRuleCall
@@ -58,7 +60,17 @@ class CustomVJPCall(CustomRuleCall, name="custom_vjp_call", by_identity=True):
         }
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        _raise_no_forward_mode(self.title)
+        """Return the results, and tangents that nothing may use: while a program is traced, it is not known what does.
+
+        Outside of a traced program raise TypeError.
+        """
+        if STATE.trace is None or not STATE.trace.staging:
+            raise TypeError(no_forward_mode_text(self.title))
+        results = bind(self, *primals)
+        avals = tuple(aval_of(y) for y in results)
+        mask = tuple(is_differentiable(a.dtype) for a in avals)
+        unknown = UnknownTangents(tuple(select_by_mask(avals, mask)), no_forward_mode_text(self.title))
+        return results, scatter_by_mask(bind(unknown, *drop_zero_tangents(tangents)), mask)
 
     def linearize_rule(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         """Run the forward rule now, and record a linear operation whose transpose is the backward rule.
@@ -116,17 +128,47 @@ class CustomLin(Operation, name="custom_lin", by_identity=True):
         return [None] * count + [next(nonzero_cotangents) if is_linear(x) else None for x in operands[count:]]
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
-        _raise_no_forward_mode(self.title)
+        raise UnusableResultError(no_forward_mode_text(self.title))
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        _raise_no_forward_mode(self.title)
+        raise TypeError(no_forward_mode_text(self.title))
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        _raise_no_forward_mode(self.title)
+        raise TypeError(no_forward_mode_text(self.title))
 
 
-def _raise_no_forward_mode(name: str) -> NoReturn:
-    raise TypeError(
+class UnknownTangents(Operation, name="unknown_tangents", by_identity=True):
+    """Operation that stands for the tangents of a custom_vjp function in forward mode, which its rule does not say.
+
+    A program in which nothing uses them does without it: as that of the derivative of a gradient, where the results of
+    a forward rule that calls another custom_vjp function are not used. Otherwise lowering raises a TypeError with
+    ``message``. The operands are tangents; ``results`` are the types of the results.
+    """
+
+    results: tuple[ShapedArray, ...]
+    message: str
+
+    def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
+        return [strip_weak_type(a) for a in self.results]
+
+    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        raise UnusableResultError(self.message)
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        return bind(self, *primals), bind(self, *drop_zero_tangents(tangents))
+
+    def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
+        raise UnusableResultError(self.message)
+
+    def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        size = batch_size(operands, axes)
+        results = tuple(insert_axis(a, 0, size) for a in self.results)
+        return bind(dataclasses.replace(self, results=results), *operands), [0] * len(results)
+
+
+def no_forward_mode_text(name: str) -> str:
+    """Return the message of the error for forward mode through the custom_vjp function ``name``."""
+    return (
         f"forward-mode differentiation (jvp, jacfwd, hessian as jacfwd of grad) does not work through {name}, a "
         f"custom_vjp function{here()}: it says only how cotangents go back. Use grad, vjp or jacrev, "
         "or define the rule with custom_jvp, which serves both."

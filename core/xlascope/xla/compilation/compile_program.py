@@ -6,7 +6,7 @@ import functools
 import itertools
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -17,6 +17,7 @@ from ... import records
 from ...analysis.retrace_reasons import OUTSIDE_JIT
 from ...ir.jaxpr import ClosedJaxpr
 from ...ir.jaxpr_record import make_traced_record
+from ...ir.operation import UnusableResultError
 from ...records.stage_spans import stage_span
 from ...records.watchers import watchers
 from ..arrays.runtime_errors import compilation_error, is_out_of_memory, memory_error, require_memory
@@ -32,6 +33,7 @@ from ..mlir.builder import bytecode, bytecode_without_name, copy_to_new_context
 from ..sharding.named_shardings import MultiDeviceSharding
 from ..sharding.partitions import Partition, is_even, result_shardings, set_partition, sharding_descriptions
 from ..system.collection_pause import pause_collection
+from ..system.hooks import HOOKS
 from ..system.logs import log_compilation
 from .compile_request import CompileRequest, Flags
 from .executable_record import cost_analysis, describe_executable, memory_stats
@@ -236,9 +238,9 @@ def lower_with_materialization(
     if platform != "cpu":
         policy = "off"
     use_model = policy == "auto" and partition is None
-    lowered = lower(
-        rerolled,
-        module,
+    lower_module = functools.partial(
+        lower,
+        module_name=module,
         donated=request.donated,
         keep_unused=options.keep_unused,
         platform=platform,
@@ -246,6 +248,7 @@ def lower_with_materialization(
         requests=policy if callable(policy) else None,
         with_log=use_model,
     )
+    lowered = _lower_live(rerolled, lower_module)
     log, lowered = lowered.log, lowered._replace(has_rerolled_loops=rerolled is not program, log=None)
     if policy == "off":
         return lowered, Materialization()
@@ -256,6 +259,18 @@ def lower_with_materialization(
         has_barriers=bool(lowered.has_barriers),
         log=log,
     )
+
+
+def _lower_live(program: ClosedJaxpr, lower_module: Callable[[ClosedJaxpr], LoweredModule]) -> LoweredModule:
+    """Lower a program; without its dead equations where one of these may not be lowered."""
+    try:
+        return lower_module(program)
+    except UnusableResultError:
+        pass
+    try:
+        return lower_module(HOOKS.eliminate_dead_code(program))
+    except UnusableResultError as error:
+        raise TypeError(str(error)) from None
 
 
 def compile_lowered(

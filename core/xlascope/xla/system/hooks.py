@@ -14,8 +14,8 @@ class LayerHooks:
 
     ``operand_aval`` returns the type of an operand, ``unwrap_operand`` the array for an array-like one,
     ``lower_on_physical`` the program of an operation on keys for their key words; ``check_results`` checks results if
-    the settings ask for it, ``reroll`` puts loops in place of repeated regions, and ``reshard`` gives an array of
-    several processes another sharding.
+    the settings ask for it, ``eliminate_dead_code`` drops what no result needs, ``reroll`` puts loops in place of
+    repeated regions, and ``reshard`` gives an array of several processes another sharding.
     """
 
     #: Returns the type of an operand; raises TypeError for a value that cannot be one (``trace/bind.py``).
@@ -26,6 +26,8 @@ class LayerHooks:
     check_results: Callable[[Jaxpr, Sequence[Any], Sequence[Any], Sequence[Any]], None]
     #: Returns the program of an operation on keys for their words (``transforms/batch.py``).
     lower_on_physical: Callable[[Any, Sequence[ShapedArray]], ClosedJaxpr]
+    #: Returns the program without the equations that no result needs (``transforms/dce.py``).
+    eliminate_dead_code: Callable[[ClosedJaxpr], ClosedJaxpr]
     #: Returns the program with loops in place of repeats, by ``"auto"`` or ``"always"`` (``api/compilation.py``).
     reroll: Callable[[ClosedJaxpr, Any], ClosedJaxpr] | None = None
     #: Returns an array of several processes with another sharding (``control/parallel/sharding_constraints.py``).
