@@ -9,7 +9,7 @@ from tests.browser.test_explorer import PAGE, Explorer, state_of
 from tests.widgets import programs
 
 import xlascope.numpy as jnp
-from xlascope import inspect
+from xlascope import inspect, records
 from xlascope_widgets import assets
 
 # Of everything written in the graph: how high its letters are on the screen, and what of it lies on other words.
@@ -213,3 +213,16 @@ def test_a_tab_of_its_own_follows(sight, tmp_path):
     tab.keyboard.press("Escape")
     sight.page.wait_for_function("document.querySelectorAll('.xs-node.selected').length === 0")
     tab.close()
+
+
+def test_an_operation_outside_of_jit_names_its_line(sight):
+    """One that is compiled alone, so that nothing is traced."""
+    x = jnp.linspace(0.0, 1.0, 1019)
+    seen = []
+    with records.watch(seen.append):
+        jnp.arctan(x)
+    sight.see(seen, 1100)
+    line = test_an_operation_outside_of_jit_names_its_line.__code__.co_firstlineno + 5
+    words = sight.find(".xs-nodes .xs-node[data-kind=equation]").all_text_contents()
+    assert len(words) == 1 and "atan" in words[0] and f"line {line}" in words[0] and "no source" not in words[0]
+    assert "jnp.arctan(x)" in sight.find(f'.xs-line[data-line="0:{line}"]').inner_text()
