@@ -14,9 +14,9 @@ import { computePhases } from "../program/phases.js";
 /**
  * The last line is filled in by the layout.
  * @typedef {{id: string, kind: "equation"|"input"|"output", path: string, name: string, phase: number, band: number,
- * row: number, up: boolean, index?: number, last?: number, bundle?: string[], w: number, h: number, x: number, y:
- * number, order: number, title: string, sub: string, depth: number, closedY: number, type?: {up: boolean, name:
- * string, count: number}, inner?: import("./layout.js").Level[]}} GraphNode
+ * row: number, column?: number, up: boolean, index?: number, last?: number, bundle?: string[], w: number, h: number, x:
+ * number, y: number, order: number, title: string, sub: string, depth: number, closedY: number, type?: {up: boolean,
+ * name: string, count: number}, inner?: import("./layout.js").Level[]}} GraphNode
  */
 /** @typedef {{from: GraphNode, to: GraphNode, name: string, count: number}} Edge */
 
