@@ -120,7 +120,11 @@ export function summarizeKernels(diff, old, now) {
   };
 }
 
-/** Name kernels as their list does: "tanh + add f32[128,512] · line 9". @param {Program} program @param {string[]} names */
+/**
+ * Name kernels as their list does: "tanh + add f32[128,512] · line 9".
+ * @param {Program} program
+ * @param {string[]} names
+ */
 function listKernelNames(program, names) {
   const listed = names.slice(0, 4).map((name) => {
     const kernel = program.kernels.get(name);
