@@ -2,6 +2,7 @@
 
 import base64
 import dataclasses
+import itertools
 import json
 import random
 import re
@@ -461,6 +462,27 @@ def test_all_boxes_open_are_a_map_with_names(explorer, width):
     assert explorer.find(".xs-far").count() == 0 and explorer.titles()
 
 
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [700, 1000, 1440])
+def test_a_deep_program_fills_the_pane(explorer, width, theme):
+    """Not as a strip that is a hundred times as high as wide: 70 layers stand in columns, and names can be read."""
+    explorer.page.set_viewport_size({"width": width, "height": 1000})
+    explorer.show(layered(70))
+    explorer.page.evaluate("theme => document.body.dataset.jpThemeLight = theme === 'light'", theme)
+    explorer.group("none")
+    explorer.use_tool("fit")
+    seen = explorer.find("#host").evaluate(FAR_LABELS)
+    nodes, pane = seen["nodes"], seen["pane"]
+    assert len(nodes) > 800 and all(is_within(node, pane) for node in nodes)
+    lefts, tops, rights, bottoms = zip(*nodes, strict=True)
+    covered = (max(rights) - min(lefts)) / (pane[2] - pane[0]), (max(bottoms) - min(tops)) / (pane[3] - pane[1])
+    assert min(covered) > 0.4 and max(covered) > 0.8
+    assert len(seen["rects"]) > width / 12 and all(is_within(label, pane) for label in seen["rects"])
+    pairs = [(a, b) for i, a in enumerate(seen["rects"]) for b in seen["rects"][:i]]
+    assert not any(overlap(*pair) for pair in pairs) and all(text["size"] >= 10.9 for text in seen["texts"])
+    explorer.screenshot(f"deep_{width}_{theme}")
+
+
 def test_no_type_of_a_value_without_its_edge(explorer):
     """Where an edge leaves a box at its side, no type stands below the box."""
     f = Level()
@@ -533,8 +555,9 @@ def test_an_edge_is_selected_by_a_click_near_it(explorer, canvas):
     explorer.group("none")
     box = explorer.find(".xs-canvas-host" if canvas else ".xs-graph-svg").bounding_box()
     middle = box["x"] + box["width"] / 2
-    for y in range(0, 300, 6):  # the chain stands in the middle of the pane
-        explorer.page.mouse.click(middle + 2, box["y"] + 60 + y)
+    # A short chain stands in the middle of the pane, a long one in columns beside each other.
+    for x, y in itertools.product(range(2, 80, 5) if canvas else [2], range(0, 300, 6 if not canvas else 31)):
+        explorer.page.mouse.click(middle + x, box["y"] + 60 + y)
         told = explorer.detail()
         if "→" in told:
             break

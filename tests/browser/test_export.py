@@ -1,5 +1,6 @@
 """Saved pages in a real Chromium, from a disk and in a sandbox; comparisons; and hostile names in all of it."""
 
+import dataclasses
 import functools
 import html
 import importlib.util
@@ -119,6 +120,34 @@ def test_a_comparison_says_what_differs(opened, step):
     numbers = opened.find(".xs-compare-numbers").inner_text()
     assert "roofline estimate" in numbers and "XLA's" in numbers
     opened.screenshot("compare_light")
+
+
+def test_a_comparison_names_kernels_as_their_list_does(opened, samples):
+    """By what they do, what they write and their lines; XLA's name is shown on hovering."""
+    before = samples.training_records()
+    compiled = samples.compiled()
+    first = next(kernel for kernel in compiled.kernels if len(set(kernel.equations)) > 1)
+    halves = [
+        dataclasses.replace(first, name=f"wrapped_<b>half.{i}", equations=(path,))
+        for i, path in enumerate(dict.fromkeys(first.equations))
+    ]
+    kernels = (*halves, *(kernel for kernel in compiled.kernels if kernel is not first))
+    after = [samples.traced(), dataclasses.replace(compiled, kernels=kernels)]
+    opened.show(compare(before, after))
+    row = opened.find(".xs-compare-row:not([data-row])").filter(has_text="split").first
+    shown = row.locator(".xs-compare-side").nth(0).locator("div"), row.locator(".xs-compare-side").nth(1).locator("div")
+    assert [side.count() for side in shown] == [1, len(halves)]
+    assert shown[0].get_attribute("title") == f"XLA's name: {first.name}"
+    assert shown[1].first.get_attribute("title") == "XLA's name: wrapped_<b>half.0"
+    assert "fusion" not in row.inner_text() and "half" not in row.inner_text()
+    # As in the list of kernels of the second program.
+    titles = [
+        f"{kernel.locator('.xs-kernel-head b').inner_text()} {kernel.locator('.xs-kernel-origin').inner_text()}"
+        for kernel in opened.find(".xs-kernel").filter(has=opened.page.locator("[title*=half]")).all()
+    ]
+    opened.screenshot("compared_kernels")
+    assert sorted(titles) == sorted(shown[1].all_inner_texts())
+    assert shown[0].inner_text() == "add + tanh f32[128,512] · lines 9, 10"
 
 
 def test_a_comparison_is_linked_with_both_graphs(opened, step):

@@ -5,11 +5,14 @@ import json
 import re
 
 import pytest
+from tests.browser.conftest import group_by
 from tests.browser.test_explorer import PAGE, Explorer, state_of
 from tests.widgets import programs
+from tests.widgets.test_phases import M, W, X, Y, adam_in_nested_step
 
+import xlascope as xs
 import xlascope.numpy as jnp
-from xlascope import inspect
+from xlascope import inspect, records
 from xlascope_widgets import assets
 
 # Of everything written in the graph: how high its letters are on the screen, and what of it lies on other words.
@@ -213,3 +216,36 @@ def test_a_tab_of_its_own_follows(sight, tmp_path):
     tab.keyboard.press("Escape")
     sight.page.wait_for_function("document.querySelectorAll('.xs-node.selected').length === 0")
     tab.close()
+
+
+def test_an_operation_outside_of_jit_names_its_line(sight):
+    """One that is compiled alone, so that nothing is traced."""
+    x = jnp.linspace(0.0, 1.0, 1019)
+    seen = []
+    with records.watch(seen.append):
+        jnp.arctan(x)
+    sight.see(seen, 1100)
+    line = test_an_operation_outside_of_jit_names_its_line.__code__.co_firstlineno + 5
+    words = sight.find(".xs-nodes .xs-node[data-kind=equation]").all_text_contents()
+    assert len(words) == 1 and "atan" in words[0] and f"line {line}" in words[0] and "no source" not in words[0]
+    assert "jnp.arctan(x)" in sight.find(f'.xs-line[data-line="0:{line}"]').inner_text()
+
+
+def test_an_optimizer_in_a_jitted_step_within_a_jitted_step_is_an_update(sight):
+    """Its boxes have its colour and hatching, and the legend names it."""
+    seen = list(inspect.explore(xs.jit(adam_in_nested_step), W, M, 0.0, X, Y).records)
+    (traced,) = (record for record in seen if isinstance(record, records.Traced))
+    operations = {str(equation.path): equation.operation for equation in traced.jaxpr.walk()}
+    sight.see(seen, 1440)
+    group_by(sight.page, "none")
+    sight.use_tool("expand")
+    phases = sight.find(".xs-nodes .xs-node[data-kind=equation]").evaluate_all(
+        "all => all.map(one => [one.dataset.path, "
+        "['forward', 'backward', 'update'].find(name => one.classList.contains('pass-' + name))])"
+    )
+    of = {
+        operation: {phase for path, phase in phases if operations[path] == operation} for operation in ("sqrt", "tanh")
+    }
+    assert of == {"sqrt": {"update"}, "tanh": {"forward"}}
+    assert {phase for _, phase in phases} == {"forward", "backward", "update"}
+    assert "update ↓" in sight.find(".xs-legend").first.inner_text()

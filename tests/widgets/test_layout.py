@@ -1,6 +1,8 @@
 """The layout, run in the embedded engine as pictures do: what a reader relies on."""
 
+import math
 import random
+import re
 from collections import Counter
 from dataclasses import replace
 
@@ -66,7 +68,7 @@ def test_nothing_overlaps(scene, samples, open):
 
 
 @pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("length", [3, 30, 150])
+@pytest.mark.parametrize("length", [3, 30, 150, 300])
 def test_nothing_overlaps_in_random_graphs(scene, seed, length):
     assert overlaps(scene([chain(length, seed)])["nodes"]) == []
 
@@ -128,6 +130,35 @@ def test_a_wide_row_is_wrapped(scene):
     graph = scene([Traced(1, "f", 0.0, 0.1, jaxpr, "", "first call")])
     assert graph["width"] < 14 * 170
     assert overlaps(graph["nodes"]) == []
+
+
+@pytest.mark.parametrize(("length", "backward"), [(300, False), (300, True), (3000, False)])
+def test_what_is_many_times_as_high_as_wide_goes_on_in_columns(scene, length, backward):
+    """From top to bottom and from left to right, backward beside what it transposes; light edges lead on."""
+    graph = scene([chain(length, backward=backward)])
+    nodes = {node["id"]: node for node in graph["nodes"]}
+    assert 0.7 < graph["width"] / graph["height"] < 3
+    sides = {}
+    for node in nodes.values():
+        left, right = sides.get(node["column"], (math.inf, -math.inf))
+        sides[node["column"]] = min(left, node["x"] - node["w"] / 2), max(right, node["x"] + node["w"] / 2)
+        assert node["y"] - node["h"] / 2 > 0 and node["y"] + node["h"] / 2 < graph["height"]
+    assert len(sides) > 2 and all(sides[i][1] < sides[i + 1][0] for i in range(len(sides) - 1))
+    for i in range(length if backward else 0):
+        assert nodes[str(2 * length - 1 - i)]["column"] == nodes[str(i)]["column"]
+    for edge in graph["edges"]:
+        first, second = nodes[edge["from"]], nodes[edge["to"]]
+        assert first["column"] <= second["column"] or second["up"]
+        assert edge["kind"] == "far" or first["column"] == second["column"]
+        xs = [float(x) for x in re.findall(r"[-0-9.]+(?=,)", edge["d"])]
+        if first["column"] == second["column"]:
+            left, right = sides[first["column"]]
+            assert all(left - 48 < x < right + 48 for x in xs), "an edge is led through another column"
+
+
+def test_what_is_hardly_higher_than_a_page_is_not_folded(scene):
+    graph = scene([chain(50, backward=False)])
+    assert graph["height"] > 1400 and all("column" not in node for node in graph["nodes"])
 
 
 @pytest.mark.parametrize("equations", [400, 20_000])

@@ -24,8 +24,12 @@ ARRAY_VIEW, ARRAY_STYLE = "array/array_view.js", "array/array.css"
 #: The modules that draw without a browser.
 PICTURES = ("pictures/picture.js", "pictures/compare_picture.js")
 
-#: Constants of one line each, one below the other and equally deep.
-_CONSTANTS = re.compile(r"^( *)const .*;$(?:\n\1const .*;$)+", re.MULTILINE)
+#: A line that is a comment, or a part of one.
+_COMMENT = re.compile(r"//|\*|/\*(?!.*\*/.)")
+#: The begin of a constant, after a comment on its type.
+_CONSTANT = re.compile(r" *(?:/\*\*.*\*/ )?const ")
+#: The only parameter of an arrow function, unless a word such as ``async`` stands before it.
+_PARAMETER = re.compile(r"(?<![\w$])\((\w+)\)=>")
 
 STYLES = (
     "graph/graph.css",
@@ -92,11 +96,37 @@ def _minify(script: str) -> str:
 
     These are commas and semicolons before a closing bracket, which no text or empty statement of ours ends a line
     with. As it ends every other statement that has a value with a semicolon, a brace at the end of a line ends a
-    block, and needs no new line. Constants of one line each, one below the other, become one declaration.
+    block, and needs no new line. Constants that follow each other become one declaration, and a function's only
+    parameter needs no parentheses.
     """
-    script = _CONSTANTS.sub(lambda match: re.sub(r";\n *const ", ",", match[0]), script)
+    script = _join_constants(script)
     script = re.sub(r",(?=\n\s*[)\]}])|;(?=\n\s*\})", "", script)
-    return str(rjsmin.jsmin(script)).replace("}\n", "}")
+    return _PARAMETER.sub(r"\1=>", str(rjsmin.jsmin(script)).replace("}\n", "}"))
+
+
+def _join_constants(script: str) -> str:
+    """Return a formatted script in which a constant that follows another one, equally deep, continues its declaration.
+
+    Between the two are lines that are deeper, comments, and closing brackets.
+    """
+    lines: list[str] = []
+    depths: list[int] = []  # of the declarations around a line
+    latest = 0  # the last line of code
+    for line in script.split("\n"):
+        code = line.lstrip(" ")
+        constant = _CONSTANT.match(line)
+        if code and not _COMMENT.match(code):
+            depth = len(line) - len(code)
+            while depths and (depths[-1] > depth or (depths[-1] == depth and not constant and code[0] not in ")]}")):
+                depths.pop()
+            if constant and depth in depths[-1:] and lines[latest].endswith(";"):
+                lines[latest] = lines[latest][:-1] + ","
+                line = line[constant.end() :]
+            elif constant:
+                depths.append(depth)
+            latest = len(lines)
+        lines.append(line)
+    return "\n".join(lines)
 
 
 def _minify_style(text: str) -> str:

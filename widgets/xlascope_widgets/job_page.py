@@ -28,6 +28,13 @@ _STYLE = (
     "th{color:#5d6878;font-size:12px}.n{text-align:right}h1{font-size:20px}h2{font-size:16px;margin-top:24px}"
     ".s{color:#5d6878;font-size:12px}svg{max-width:100%;height:auto}li{overflow-wrap:anywhere}"
 )
+#: The colours of the panel's dark theme, where the system is dark. Pictures have styles of their own, which are light:
+#: these rules are more specific.
+_DARK_STYLE = (
+    ":root{color-scheme:light dark}@media(prefers-color-scheme:dark){body{color:#e6e9ef;background:#11151c}"
+    "body th,body .s{color:#98a4b6}body text{fill:#c3cad6}body .b{fill:#11151c}body .w,body .p{fill:#6ea8ff}"
+    "body .c,body .d{fill:#ff9a5c}body .u{stroke:#c3cad6}body .g{stroke:#3a4350}}"
+)
 _PAGE = """<!doctype html>
 <html lang="en">
 <head>
@@ -48,7 +55,7 @@ _PAGE = """<!doctype html>
 def job_page_html(report: JobReport) -> str:
     """Return the page of a job's report: it needs no network, and runs nothing."""
     title = f"{plain(report.function, 60)}: a job of {report.count:,} processes"
-    return _PAGE.format(title=escape(title), style=_STYLE, body=job_html(report))
+    return _PAGE.format(title=escape(title), style=_STYLE + _DARK_STYLE, body=job_html(report))
 
 
 def job_html(report: JobReport) -> str:

@@ -116,7 +116,7 @@ def _draw(title: str, rows: Sequence[_Row], uncertainties: Sequence[float | None
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}" height="{height}" '
         f'role="img" aria-label="{escape(title)}"><style>{_STYLE}</style>'
-        f'<rect width="{_WIDTH}" height="{height}" fill="#fff"/>{"".join(parts)}</svg>'
+        f'<rect class="b" width="{_WIDTH}" height="{height}" fill="#fff"/>{"".join(parts)}</svg>'
     )
 
 
@@ -124,7 +124,7 @@ def _bar_svg(bar: _Bar, y: int, scale: float) -> str:
     x, width = _LEFT + bar.start * scale, max(bar.duration * scale, 0.6)
     if bar.kind == "d wait":  # waiting within a collective: it is drawn over the collective's bar
         box = f'x="{x:.1f}" y="{y}" width="{width:.1f}" height="{_BAR}"'
-        return f'<rect {box} fill="#fff"/><rect class="d" {box}><title>{escape(bar.title)}</title></rect>'
+        return f'<rect class="b" {box} fill="#fff"/><rect class="d" {box}><title>{escape(bar.title)}</title></rect>'
     return (
         f'<rect class="{bar.kind}" x="{x:.1f}" y="{y}" width="{width:.1f}" height="{_BAR}">'
         f"<title>{escape(bar.title)}</title></rect>"

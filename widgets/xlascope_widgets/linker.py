@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 #: The keywords import and export, and the comments, strings and templates in which they have no meaning. Each
@@ -63,9 +63,17 @@ def link(root: Path, *entries: str) -> str:
     """
     modules = sort_modules(root, *entries)
     constants = {module.name: f"${number}" for number, module in enumerate(modules)}
-    scopes = "".join(f"const {constants[module.name]} = {_module_scope(module, constants)};\n" for module in modules)
+    imported = {
+        (statement.source, name) for module in modules for statement in module.imports for name in statement.names
+    }
+    imported.update((module.name, name) for module in modules if module.name in entries for name in module.exports)
+    used = [
+        replace(module, exports=tuple(name for name in module.exports if (module.name, name) in imported))
+        for module in modules
+    ]
+    scopes = ",\n".join(f"{constants[module.name]} = {_module_scope(module, constants)}" for module in used)
     exported = ", ".join(f"...{constants[entry]}" for entry in entries)
-    return f'(() => {{\n"use strict";\n{scopes}return {{ {exported} }};\n}})()'
+    return f'(() => {{\n"use strict";\nconst {scopes};\nreturn {{ {exported} }};\n}})()'
 
 
 def sort_modules(root: Path, *entries: str) -> list[JavaScriptModule]:

@@ -30,9 +30,10 @@ def make_traced_record(
 
     ``number`` is the program's number, ``began`` and ``seconds`` are start and duration of the trace.
     ``reason`` says why it was traced, ``fix`` how to avoid that; ``call_site`` is the user's line, ``origin``
-    the kind of reason.
+    the kind of reason. Equations of an ``operation`` that were not traced, which have no line of their own, have that
+    of the call.
     """
-    described = describe_program(program)
+    described = describe_program(program, call_site if origin == "operation" else None)
     return records.Traced(
         program=number,
         function=program.name,
@@ -66,12 +67,15 @@ def traits_of(program: ClosedJaxpr) -> dict[str, tuple[Trait, ...]]:
     return {kind.name: tuple(sorted(kind.traits)) for kind in sorted(kinds, key=lambda kind: kind.name) if kind.traits}
 
 
-def describe_program(program: ClosedJaxpr) -> records.Jaxpr:
-    """Return the record of a program: plain data with names, types, paths and user lines."""
+def describe_program(program: ClosedJaxpr, default_source: records.SourceRange | None = None) -> records.Jaxpr:
+    """Return the record of a program: plain data with names, types, paths and user lines.
+
+    ``default_source`` is the line of equations without one of their own.
+    """
     jaxpr = program.jaxpr
     names = VariableNames()
     assign_names(jaxpr, names)
-    describer = _JaxprDescriber(names)
+    describer = _JaxprDescriber(names, default_source)
     describer.arguments = frozenset(map(id, (*jaxpr.constvars, *jaxpr.invars)))
     return describer.describe_jaxpr(jaxpr, PROGRAM)
 
@@ -95,11 +99,12 @@ class _JaxprDescriber:
     """Converter of one program to its record.
 
     It finds the forward equation of a backward one as the equation that computes the origin's forward value.
-    ``names`` are the names of the variables.
+    ``names`` are the names of the variables, ``default_source`` is the line of equations without one of their own.
     """
 
-    def __init__(self, names: VariableNames) -> None:
+    def __init__(self, names: VariableNames, default_source: records.SourceRange | None = None) -> None:
         self.names = names
+        self.default_source = default_source
         #: The paths of the equations that compute each value: several in a body that is called several times.
         self.paths_by_value: dict[int, list[EquationPath]] = {}
         #: The program's own arguments, whose shardings are known only when it is compiled.
@@ -189,7 +194,7 @@ class _JaxprDescriber:
             inputs=tuple(self.names.of(x) for x in inputs),
             outputs=tuple(self.names.of(v) for v in outputs),
             role=origin.role if origin is not None else "forward",  # type: ignore[arg-type]
-            source=locate(code, lasti),
+            source=locate(code, lasti) or self.default_source,
             transposes=forward,
             flops=operation.flops_of_bodies([_total_flops(body) for body in bodies])
             if bodies

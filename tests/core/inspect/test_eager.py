@@ -10,7 +10,9 @@ import pytest
 
 import xlascope as xs
 import xlascope.numpy as jnp
-from xlascope import inspect
+from xlascope import inspect, lax, random, records
+from xlascope.control.jit.trace_cache import iterate_traces
+from xlascope.inspect.engine.traced_calls import rebuild_traced
 from xlascope.inspect.producers import written_call_of
 from xlascope.inspect.running.dispatch_count import count_dispatches
 from xlascope.inspect.running.engines import registered_engines
@@ -202,3 +204,50 @@ def test_a_jitted_function_and_a_program_have_no_call_as_written() -> None:
     assert written_call_of(INNER, (X,)) is None
     assert written_call_of(inspect.Program("module @m { func.func @main() { return } }")) is None
     assert written_call_of(inspect.call(loop, X)) is not None
+
+
+HALVED = xs.jit(lambda x: jnp.sum(jnp.tan(x) ** 3))
+EAGER = {
+    "function": lambda x: jnp.sin(x),
+    "operators": lambda x: -x * x + x % 0.75,
+    "function of lax": lambda x: lax.erf_inv(x),
+    "function of several operations": lambda x: jnp.var(x),
+    "indexing": lambda x: x[3:1000:7],
+    "update": lambda x: x.at[3].multiply(5.0),
+    "random numbers": lambda x: random.gumbel(random.key(7), x.shape),
+    "derivative": lambda x: xs.grad(lambda y: jnp.sum(jnp.cosh(y) ** 2))(x),
+    "derivative of a jitted function": lambda x: xs.grad(HALVED)(x),
+    "examples": lambda x: xs.vmap(lambda y: jnp.arctan(y))(x),
+    "loop": lambda x: lax.fori_loop(0, 3, lambda i, y: jnp.cos(y), x),
+    "branch": lambda x: lax.cond(x[0] > 0.25, jnp.sinh, jnp.tanh, x),
+    "conversion": lambda x: x.astype(np.float16),
+}
+
+
+@pytest.mark.parametrize("name", EAGER)
+def test_each_equation_of_an_eager_call_has_the_line_of_the_user(name: str) -> None:
+    """Also where one operation is compiled, which is not traced."""
+    function = EAGER[name]
+    seen: list[records.Record] = []
+    x = jnp.linspace(0.0, 0.5, 1013 + list(EAGER).index(name))  # of a shape that no other row has compiled
+    with records.watch(seen.append):
+        function(x)
+    traced = [record for record in seen if isinstance(record, records.Traced)]
+    lines = {(e.source and (e.source.file, e.source.line)) for record in traced for e in record.jaxpr.walk()}
+    assert traced and lines <= {(__file__, function.__code__.co_firstlineno), (__file__, _line_of_halved())}
+    assert all(record.call_site is not None and record.call_site.file == __file__ for record in traced)
+    assert all(source.text for record in traced for source in record.sources)
+
+
+def _line_of_halved() -> int:
+    return int(HALVED.__wrapped__.__code__.co_firstlineno)
+
+
+def test_a_function_of_the_library_that_ran_before_anybody_watched_is_an_operation() -> None:
+    x = jnp.linspace(0.0, 1.0, 1009)
+    jnp.std(x)
+    traced = next(
+        t for *_, t in iterate_traces() if t.program.name == "_std" and t.program.in_avals[0].shape == (1009,)
+    )
+    rebuilt = rebuild_traced(traced)
+    assert rebuilt.is_operation and all(equation.source for equation in rebuilt.jaxpr.walk())

@@ -112,8 +112,9 @@ def rebuild_traced(traced: TracedCall) -> records.Traced:
     derived = traced.program.derived
     key = ("record", traced.number)
     if key not in derived:
+        origin: records.Origin = "operation" if traced.reason.origin == "operation" else "again"
         derived[key] = make_traced_record(
-            traced.program, traced.number, traced.began, traced.seconds, TRACED_BEFORE_WATCHING, "", None
+            traced.program, traced.number, traced.began, traced.seconds, TRACED_BEFORE_WATCHING, "", None, origin
         )
     return derived[key]  # type: ignore[no-any-return]
 

@@ -18,6 +18,7 @@ from ...analysis.retrace_reasons import OUTSIDE_JIT
 from ...ir.jaxpr import ClosedJaxpr
 from ...ir.jaxpr_record import make_traced_record
 from ...ir.operation import UnusableResultError
+from ...ir.user_frames import locate, user_frame
 from ...records.stage_spans import stage_span
 from ...records.watchers import watchers
 from ..arrays.runtime_errors import compilation_error, is_out_of_memory, memory_error, require_memory
@@ -206,7 +207,8 @@ def lower_program(request: CompileRequest, platform: str) -> LoweredProgram:
     if number is None:
         number = records.next_program()
         if watchers:  # not traced before: a single operation, or half of a jitted function
-            records.publish(make_traced_record(program, number, time.time(), 0.0, OUTSIDE_JIT, "", None, "operation"))
+            line = locate(*user_frame())
+            records.publish(make_traced_record(program, number, time.time(), 0.0, OUTSIDE_JIT, "", line, "operation"))
     module = unique_module_name(name)
     began = _publish_start(number, name, "lower")
     log_compilation("Compiling jit(%s) with global shapes and types %s.", name, program.in_avals)

@@ -7,6 +7,7 @@ import { el, fill } from "../ground/element.js";
 import { scrollInside } from "../parts/scrolling.js";
 import { buildDiffRows, buildScale, countDiffs, DIFF_SHOWN, DIFF_WORDS, summarizeKernels } from "./compare_rows.js";
 /** @typedef {import("../store/store.js").Store} Store */
+/** @typedef {import("../program/program.js").Program} Program */
 /** @typedef {import("../ground/wire.js").Diff} Diff */
 /** @typedef {import("./compare_rows.js").DiffRow} DiffRow */
 /** @typedef {import("./compare_rows.js").DiffFold} DiffFold */
@@ -82,7 +83,7 @@ export class ComparePane {
         ),
         rows.slice(0, MOST_DIFF_SHOWN).map((row) => drawDiffRow(row)),
         rows.length > MOST_DIFF_SHOWN && el("div", { class: "xs-empty" }, `${rows.length - MOST_DIFF_SHOWN} more rows`),
-        drawDiffKernels(diff),
+        drawDiffKernels(diff, before, after),
       ),
       drawDiffNumbers(diff),
     );
@@ -200,29 +201,32 @@ function drawDiffSide(side, name) {
   );
 }
 
-/** @param {Diff} diff */
-function drawDiffKernels(diff) {
-  const { heading, rows } = summarizeKernels(diff);
+/** @param {Diff} diff @param {Program} before @param {Program} after */
+function drawDiffKernels(diff, before, after) {
+  const { heading, rows } = summarizeKernels(diff, before, after);
   if (!heading) return [];
   return [
     el("div", { class: "xs-compare-row xs-compare-head", role: "row" }, el("span", {}), el("b", {}, heading)),
-    rows
-      .slice(0, MOST_DIFF_SHOWN)
-      .map((row) =>
-        el(
-          "div",
-          { class: `xs-compare-row sign-${DIFF_CLASSES[row.sign]}`, role: "row" },
-          el("b", { class: "xs-compare-sign" }, DIFF_SHOWN[row.sign]),
-          el("span", { class: "xs-compare-side xs-mono" }, row.before),
-          el("span", { class: "xs-compare-side xs-mono" }, row.after),
+    rows.slice(0, MOST_DIFF_SHOWN).map((row) =>
+      el(
+        "div",
+        { class: `xs-compare-row sign-${DIFF_CLASSES[row.sign]}`, role: "row" },
+        el("b", { class: "xs-compare-sign" }, DIFF_SHOWN[row.sign]),
+        [row.before, row.after].map((names) =>
           el(
             "span",
-            { class: "xs-compare-why" },
-            el("span", { class: "xs-compare-word" }, row.word),
-            row.detail && ` ${row.detail}`,
+            { class: "xs-compare-side xs-mono" },
+            names.map(({ text, tip }) => el("div", { title: tip }, text)),
           ),
         ),
+        el(
+          "span",
+          { class: "xs-compare-why" },
+          el("span", { class: "xs-compare-word" }, row.word),
+          row.detail && ` ${row.detail}`,
+        ),
       ),
+    ),
   ];
 }
 

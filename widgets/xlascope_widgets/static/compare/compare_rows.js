@@ -5,11 +5,13 @@
 
 import { pluralize, shorten } from "../ground/format.js";
 import { formatLiteral } from "../program/labels.js";
+import { formatKernelOrigin } from "../program/stage_labels.js";
 
 /** @typedef {import("../program/program.js").Program} Program */
 /** @typedef {import("../program/unpack.js").Equation} Equation */
 /** @typedef {import("../ground/wire.js").Diff} Diff */
 /** @typedef {import("../ground/wire.js").Sign} Sign */
+/** A kernel by what it does, and what hovering says. @typedef {{text: string, tip: string}} KernelName */
 /** What is said of one equation. @typedef {{path: string, title: string, types: string, source: string}} DiffSide */
 /** @typedef {{sign: Sign, before: DiffSide|null, after: DiffSide|null, words: string, detail: string}} DiffRow */
 /**
@@ -95,16 +97,19 @@ export function countDiffs(diff) {
 /**
  * Return what changed in the kernels; those that are the same are only counted.
  * @param {Diff} diff
- * @returns {{heading: string, rows: {sign: Sign, word: string, before: string, after: string, detail: string}[]}}
+ * @param {Program} old
+ * @param {Program} now
+ * @returns {{heading: string, rows: {sign: Sign, word: string, before: KernelName[], after: KernelName[], detail:
+ * string}[]}}
  */
-export function summarizeKernels(diff) {
+export function summarizeKernels(diff, old, now) {
   const same = diff.kernels.filter((row) => row[0] === "same").length;
   const others = diff.kernels.filter((row) => row[0] !== "same");
   const rows = others.map(([kind, before, after, detail]) => ({
     sign: DIFF_KERNEL_SIGNS[kind] ?? "~",
     word: kind,
-    before: formatKernelNames(before),
-    after: formatKernelNames(after),
+    before: listKernelNames(old, before),
+    after: listKernelNames(now, after),
     detail,
   }));
   return {
@@ -115,13 +120,18 @@ export function summarizeKernels(diff) {
   };
 }
 
-/** @param {string[]} names */
-function formatKernelNames(names) {
-  const listed = names
-    .slice(0, 4)
-    .map((name) => shorten(name, 48))
-    .join(", ");
-  return names.length > 4 ? `${listed}, ${names.length - 4} more` : listed;
+/**
+ * Name kernels as their list does: "tanh + add f32[128,512] · line 9".
+ * @param {Program} program
+ * @param {string[]} names
+ */
+function listKernelNames(program, names) {
+  const listed = names.slice(0, 4).map((name) => {
+    const kernel = program.kernels.get(name);
+    const origin = kernel ? ` ${formatKernelOrigin(program, kernel)}` : "";
+    return { text: shorten(program.getKernelTitle(name), 48) + origin, tip: `XLA's name: ${name}` };
+  });
+  return names.length > 4 ? [...listed, { text: `${names.length - 4} more`, tip: "" }] : listed;
 }
 
 /**

@@ -17,7 +17,8 @@ export function routeEdges(scene, level) {
   const ports = assignTargetPorts(level.edges);
   for (const edge of level.edges) {
     const { from, to } = edge;
-    const across = from.phase !== to.phase || from.y === to.y;
+    const isFolded = from.column !== to.column;
+    const across = isFolded || from.phase !== to.phase || from.y === to.y;
     const passes = level.narrow && !across && Math.abs(from.y - to.y) > (from.h + to.h) / 2 + ROW_GAP + 1;
     const d = across
       ? routeAcross(from, to)
@@ -37,7 +38,7 @@ export function routeEdges(scene, level) {
       to: to.id,
       name: edge.name,
       count: edge.count,
-      kind: across ? "across" : far ? "far" : "near",
+      kind: isFolded || far ? "far" : across ? "across" : "near",
       left: Math.min(from.x - from.w / 2, to.x - to.w / 2, ...lead),
       right: Math.max(from.x + from.w / 2, to.x + to.w / 2, ...lead),
       top: Math.min(from.y, to.y),

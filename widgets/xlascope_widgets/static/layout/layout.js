@@ -7,6 +7,7 @@ import { shorten } from "../ground/format.js";
 import { formatEquation, formatVariable, SUB_LETTER, TITLE_LETTER } from "../program/labels.js";
 import { placeColumn } from "./columns.js";
 import { NARROW_GAP, routeEdges, ROW_GAP } from "./edges.js";
+import { foldLevel } from "./folding.js";
 import { groupNodes, readLevel, ROOMY } from "./level.js";
 /** @typedef {import("./level.js").GraphNode} GraphNode */
 /** @typedef {import("./level.js").Edge} Edge */
@@ -107,7 +108,8 @@ function layoutLevel(program, jaxpr, prefix, body, open, room) {
   const { columns, leads } =
     room.beside > 1 ? placePhases(nodes, edges, COLUMN_GAP) : placePhases(nodes, [], NARROW_GAP);
   const width = columns.length ? columns[columns.length - 1].right : 0;
-  return { nodes, edges, leads, width, height: bands, narrow: room.beside === 1 };
+  const level = { nodes, edges, leads, width, height: bands, narrow: room.beside === 1 };
+  return room === ROOMY ? foldLevel(level) : level;
 }
 
 /**

@@ -14,9 +14,9 @@ import { computePhases } from "../program/phases.js";
 /**
  * The last line is filled in by the layout.
  * @typedef {{id: string, kind: "equation"|"input"|"output", path: string, name: string, phase: number, band: number,
- * row: number, up: boolean, index?: number, last?: number, bundle?: string[], w: number, h: number, x: number, y:
- * number, order: number, title: string, sub: string, depth: number, closedY: number, type?: {up: boolean, name:
- * string, count: number}, inner?: import("./layout.js").Level[]}} GraphNode
+ * row: number, column?: number, up: boolean, index?: number, last?: number, bundle?: string[], w: number, h: number, x:
+ * number, y: number, order: number, title: string, sub: string, depth: number, closedY: number, type?: {up: boolean,
+ * name: string, count: number}, inner?: import("./layout.js").Level[]}} GraphNode
  */
 /** @typedef {{from: GraphNode, to: GraphNode, name: string, count: number}} Edge */
 
@@ -44,7 +44,8 @@ const MOST_ENDS = 5;
  */
 export function readLevel(jaxpr, prefix, body, room = ROOMY) {
   if (!jaxpr.equations.length) return readEmpty(jaxpr, `${prefix}#${body}`);
-  const phases = computePhases(jaxpr);
+  // Without a backward phase beside it, an update goes on below what it follows.
+  const phases = jaxpr.equations.some((equation) => equation.role) ? computePhases(jaxpr) : [];
   /** @type {GraphNode[]} */ const nodes = [];
   /** @type {Map<string, GraphNode>} */ const makers = new Map();
   /** @type {Edge[]} */ const edges = [];
@@ -78,7 +79,7 @@ export function readLevel(jaxpr, prefix, body, room = ROOMY) {
   };
   jaxpr.equations.forEach((equation, i) => {
     const up = equation.role === "backward";
-    const node = add({ id: equation.path, kind: "equation", path: equation.path, phase: phases[i], up });
+    const node = add({ id: equation.path, kind: "equation", path: equation.path, phase: phases[i] ?? 0, up });
     connect(new Set(equation.in), node);
     for (const name of equation.out) makers.set(name, node);
   });

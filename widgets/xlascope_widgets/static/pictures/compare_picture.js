@@ -69,7 +69,7 @@ export function drawDiffPicture(diff, heavies, options) {
     put(`${rows.length - MOST_DIFF_ROWS} more rows`, 36, "xs-sub");
     next();
   }
-  const kernels = summarizeKernels(diff);
+  const kernels = summarizeKernels(diff, before, after);
   if (kernels.heading) {
     next(8);
     put(kernels.heading, 14, "xs-title", PALETTE.ink2);
@@ -78,8 +78,9 @@ export function drawDiffPicture(diff, heavies, options) {
   for (const row of kernels.rows.slice(0, MOST_DIFF_ROWS)) {
     band(row.sign);
     put(DIFF_SHOWN[row.sign], 18);
-    put(shorten(row.before, 60), 36);
-    put(shorten(row.after, 60), 36 + column);
+    [row.before, row.after].forEach((names, i) =>
+      put(shorten(names.map((name) => name.text).join("; "), 60), 36 + i * column),
+    );
     next(15);
     put(shorten([row.word, row.detail].filter(Boolean).join(": "), 150), 36, "xs-sub");
     next();

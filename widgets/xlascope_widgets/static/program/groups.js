@@ -413,6 +413,7 @@ function buildBox(program, group, inputs, isWanted) {
     in: inputs,
     out: outputs,
     role: members[0].role,
+    updates: members.find((member) => member.updates != null)?.updates,
     of: anchors[anchors.length >> 1]?.of,
     members,
     group: { kind, times: group.times },

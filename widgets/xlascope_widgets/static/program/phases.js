@@ -3,21 +3,19 @@
 
 /** @typedef {import("./unpack.js").Jaxpr} Jaxpr */
 
-/** Forward, backward, forward again (an optimizer): which of them each equation of a level belongs to.
+/** Forward, backward, update, backward, forward again, …: which of them each equation of a level belongs to.
  * Even phases run down the page, odd ones up beside them. @param {Jaxpr} jaxpr @returns {number[]} */
 export function computePhases(jaxpr) {
   const { equations } = jaxpr;
   // Most levels have a single phase.
-  if (!equations.some((equation) => equation.role)) return new Array(equations.length).fill(0);
+  if (!equations.some((equation) => equation.role || equation.updates)) return new Array(equations.length).fill(0);
   const phase = new Map();
   let last = 0;
   const phases = equations.map((equation) => {
-    const odd = (equation.role ?? "forward") === "forward" ? 0 : 1;
-    let latest = odd;
-    for (const name of equation.in) {
-      const before = phase.get(name) ?? 0;
-      latest = Math.max(latest, before % 2 === odd ? before : before + 1);
-    }
+    const isOdd = (equation.role ?? "forward") !== "forward";
+    const own = isOdd ? 1 : equation.updates ? 2 : 0;
+    let latest = Math.max(own, ...equation.in.map((name) => phase.get(name) ?? 0));
+    while (isOdd ? latest % 2 === 0 : latest % 4 !== own) latest++;
     for (const name of equation.out) phase.set(name, latest);
     last = Math.max(last, latest);
     return latest;
@@ -46,7 +44,7 @@ function deferPhases(jaxpr, phases) {
   for (let i = phases.length - 1; i >= 0; i--) {
     const equation = jaxpr.equations[i];
     const first = equation.out.reduce((least, name) => Math.min(least, uses.get(name) ?? Infinity), Infinity);
-    if (phases[i] % 2 === 0 && first % 2 === 0 && first > phases[i]) phases[i] = first;
+    if (equation.updates == null && phases[i] % 2 === 0 && first % 2 === 0 && first > phases[i]) phases[i] = first;
     // A use by a backward equation is that of a residual and does not move the equation.
     for (const name of equation.in) uses.set(name, Math.min(uses.get(name) ?? Infinity, phases[i]));
   }

@@ -6,6 +6,7 @@ import { getParentPath, isWithin, joinPaths, listAncestors, toRelativePath, WHOL
 import { groupLevel } from "./groups.js";
 import { computePhases } from "./phases.js";
 import { unpackJaxpr } from "./unpack.js";
+import { markUpdates } from "./updates.js";
 /** @typedef {import("./unpack.js").Jaxpr} Jaxpr */
 /** @typedef {import("./unpack.js").Equation} Equation */
 /** @typedef {import("../ground/wire.js").Line} Line */
@@ -35,39 +36,46 @@ export class Structure {
       new Map();
     /** The forward equation that each one transposes. @type {Map<string, string>} */ this.origins = new Map();
     this.jaxpr = packed && unpackJaxpr(packed, this.variables);
-    if (this.jaxpr) this.indexLevel(this.jaxpr, WHOLE_PROGRAM, "");
+    if (!this.jaxpr) return;
+    this.indexLevel(this.jaxpr, WHOLE_PROGRAM);
+    markUpdates(this.jaxpr, new Set(this.origins.values()));
+    this.assignPasses(this.jaxpr, WHOLE_PROGRAM, "");
   }
 
-  /** @param {Jaxpr} jaxpr @param {string} parent @param {string} pass */
-  indexLevel(jaxpr, parent, pass) {
+  /** @param {Jaxpr} jaxpr @param {string} parent */
+  indexLevel(jaxpr, parent) {
+    for (const equation of jaxpr.equations) {
+      const { path } = equation;
+      this.equations.set(path, equation);
+      if (equation.src) append(this.bySource, equation.src, path);
+      this.findOrigin(equation, parent);
+      const start = this.order.push(path) - 1;
+      if (!equation.bodies) continue;
+      for (const body of equation.bodies) this.indexLevel(body, path);
+      this.extents.set(path, [start, this.order.length]);
+    }
+  }
+
+  /** @param {Jaxpr} jaxpr @param {string} parent @param {string} pass of the parent */
+  assignPasses(jaxpr, parent, pass) {
     const phases = computePhases(jaxpr);
     this.phases.set(jaxpr, phases);
     // Equations that a checkpoint recomputes in the backward pass have a pass of their own.
     const recomputed =
       pass === "recomputed" ||
       (pass === "backward" && /^(remat|checkpoint)/.test(this.equations.get(parent)?.op ?? ""));
-    jaxpr.equations.forEach((equation, i) => {
-      const { path } = equation;
-      const phasePass = phases[i] % 2 ? "backward" : phases[i] > 0 ? "update" : "forward";
-      this.equations.set(path, equation);
-      this.passes.set(
-        path,
-        recomputed && !phases[i]
+    jaxpr.equations.forEach(({ path, bodies }, i) => {
+      const phase = phases[i];
+      const own =
+        recomputed && !phase
           ? "recomputed"
-          : pass === "update"
-            ? pass
-            : phasePass === "update" && parent
-              ? pass === "backward"
-                ? pass
-                : "forward"
-              : phasePass,
-      );
-      if (equation.src) append(this.bySource, equation.src, path);
-      this.findOrigin(equation, parent);
-      const start = this.order.push(path) - 1;
-      if (!equation.bodies) return;
-      for (const body of equation.bodies) this.indexLevel(body, path, this.passes.get(path) ?? "forward");
-      this.extents.set(path, [start, this.order.length]);
+          : pass === "update" || phase % 4 === 2
+            ? "update"
+            : phase % 2 || (phase && pass === "backward")
+              ? "backward"
+              : "forward";
+      this.passes.set(path, own);
+      for (const body of bodies ?? []) this.assignPasses(body, path, own);
     });
   }
 

@@ -12,10 +12,11 @@ import { buildInnerPath, WHOLE_PROGRAM } from "../ground/path.js";
  * boolean, quiet?: boolean, overview?: boolean, bundles?: Map<string, string[]>}} Jaxpr
  */
 /**
- * An equation, or a group of them: `members`.
+ * An equation, or a group of them: `members`; `updates` is true in an optimizer, false where a body
+ * computes a gradient.
  * @typedef {{path: Path, op: string, name?: string, params?: string, in: string[], out: string[], role?: string, src?:
  * import("../ground/wire.js").Line, sign: number, of?: string, flops?: number, scope?: string, bodies?: Jaxpr[],
- * members?: Equation[], group?: {kind: string, times: number}}} Equation
+ * members?: Equation[], group?: {kind: string, times: number}, updates?: boolean}} Equation
  */
 
 const ROLES = ["forward", "tangent", "backward"];
@@ -73,6 +74,7 @@ export function unpackJaxpr(wire, variables) {
       of: origin || undefined,
       name: name ? texts[name] : undefined,
       bodies: undefined,
+      updates: undefined,
       sign,
     };
     if (bodies) equation.bodies = bodies.map((body, b) => unpackLevel(body, path, b));
