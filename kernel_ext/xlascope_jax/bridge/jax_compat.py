@@ -6,10 +6,83 @@ settings are part of jit's cache keys, so that functions jitted before would be 
 
 from __future__ import annotations
 
-from jax._src import core
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import wraps
+from typing import Any
 
-__all__ = ["ClosedJaxpr", "Jaxpr", "Literal"]
+import numpy as np
+from jax._src import core, pjit
+
+from .patching import PatchSet
+
+__all__ = [
+    "ClosedJaxpr",
+    "Jaxpr",
+    "Literal",
+    "capture_operands",
+    "consts_of",
+    "evaluate_equation",
+    "evaluate_jaxpr",
+    "literal_value",
+]
 
 Jaxpr, Literal = core.Jaxpr, core.Literal
 #: A jaxpr with its constants; since jax 0.12 every jaxpr has its own.
 ClosedJaxpr = getattr(core, "ClosedJaxpr", Jaxpr)
+
+_capture_lock = threading.RLock()
+
+
+def consts_of(program: Any) -> Sequence[Any]:
+    """Return the values of a jaxpr's constants; an open jaxpr of an older jax has none of its own."""
+    return tuple(getattr(program, "consts", ()))
+
+
+def literal_value(literal: Any) -> Any:
+    """Return the value of a literal in an equation in its own dtype, whatever jax's setting for 64 bits is."""
+    dtype = getattr(literal.aval, "dtype", None)
+    return np.asarray(literal.val, dtype)[()] if isinstance(dtype, np.dtype) else literal.val
+
+
+def evaluate_equation(equation: Any, operands: Sequence[Any]) -> list[Any]:
+    """Apply the primitive of an equation to operands, in the context in which it was traced, and return its results."""
+    primitive = equation.primitive
+    with equation.ctx.manager:
+        results = primitive.bind(*operands, **primitive.get_bind_params(equation.params))
+    return list(results) if primitive.multiple_results else [results]
+
+
+def evaluate_jaxpr(program: Any, operands: Sequence[Any]) -> list[Any]:
+    """Evaluate a jaxpr with its constants on operands, and return its results."""
+    return list(core.eval_jaxpr(getattr(program, "jaxpr", program), consts_of(program), *operands))
+
+
+@contextmanager
+def capture_operands() -> Iterator[list[tuple[Any, Sequence[Any]]]]:
+    """Collect what functions that this thread traces or lowers in the ``with`` block are given.
+
+    The list gets a pair for each: the jaxpr of the function, and the flat operands of the call. Functions that
+    libraries wrap around ``jax.jit`` bring their arguments into a form of their own; these are the ones that jax gets.
+    """
+    captured: list[tuple[Any, Sequence[Any]]] = []
+    owner = threading.get_ident()
+
+    def wrap(original: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(original)
+        def infer_params(*args: Any, **kwargs: Any) -> Any:
+            result = original(*args, **kwargs)
+            if threading.get_ident() == owner:
+                captured.append((result[0].params["jaxpr"], result[1]))
+            return result
+
+        return infer_params
+
+    patches = PatchSet()
+    with _capture_lock:
+        patches.replace(pjit, "_infer_params", wrap)
+        try:
+            yield captured
+        finally:
+            patches.undo()

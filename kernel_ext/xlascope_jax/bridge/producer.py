@@ -21,7 +21,7 @@ from xlascope.xla.materialization import DISABLED_PASSES_OPTION, Materialization
 
 from .changes import apply_change, describe_keep_change
 from .detached import lower_detached
-from .hosts import NO_CALL, JaxCallHost, JaxProgramHost, copy_array
+from .hosts import NO_CALL, JaxCallHost, JaxProgramHost, copy_array, lower_call
 from .programs import ProgramEntry
 from .stage_hooks import StageHooks, get_traced_record
 
@@ -61,7 +61,7 @@ class JaxProducer:
         ``options`` are XLA flags, ``keep`` says whether to materialize values.
         """
         with inspection():
-            lowered = _lower_call(query)
+            lowered = lower_call(query)
             entry = self._stages.programs.of_module(lowered._lowering.stablehlo())
         if entry is None:
             name = getattr(query.function, "__name__", "the function")
@@ -125,15 +125,6 @@ def _relower(entry: ProgramEntry, platform: str) -> Any:
     if lowering is None:
         raise QuestionError(f"jax has dropped the trace of {entry.name}: call it again, then ask")
     return lowering
-
-
-def _lower_call(query: Query) -> Any:
-    """Lower a call, and return jax's own Lowered, which libraries such as equinox and flax wrap in their own."""
-    function: Any = query.function
-    lowered = function.lower(*query.args, **query.kwargs)
-    while not isinstance(lowered, jax.stages.Lowered):
-        lowered = lowered.lowered
-    return lowered
 
 
 def _lowerable_function(query: Query) -> Any:

@@ -56,11 +56,15 @@ FROM_DISK = (
 
 
 class _HookThreadState(threading.local):
-    """State of the hooks on one thread: the program it lowers, its disk cache hits, whether it bypasses that cache."""
+    """State of the hooks on one thread: the program it lowers, its disk cache hits, whether it bypasses that cache.
+
+    ``is_paused`` says that its programs are not watched now.
+    """
 
     lowering: ProgramEntry | None = None
     hits = 0
     bypasses_disk_cache = False
+    is_paused = False
 
 
 class StageHooks:
@@ -102,7 +106,7 @@ class StageHooks:
 
         @wraps(original)
         def trace_for_jit(fun: Any, *rest: Any) -> Any:
-            if not core.trace_state_clean():
+            if self._thread.is_paused or not core.trace_state_clean():
                 return original(fun, *rest)
             began, clock = time.time(), time.perf_counter()
             try:
@@ -152,9 +156,12 @@ class StageHooks:
 
         @wraps(original)
         def lower_sharding_computation(closed_jaxpr: Any, api_name: str, fun_name: str, *rest: Any, **more: Any) -> Any:
+            if self._thread.is_paused:
+                return original(closed_jaxpr, api_name, fun_name, *rest, **more)
             before = self._thread.lowering
             with _log_exceptions():
                 entry = self._thread.lowering = self._find_or_add_program(closed_jaxpr.jaxpr, fun_name)
+                entry.unpruned_ref = weakref.ref(closed_jaxpr)
                 entry.relower = entry.relower or _make_relower(
                     weakref.ref(closed_jaxpr), (api_name, fun_name, *rest), more
                 )
@@ -179,11 +186,13 @@ class StageHooks:
 
         @wraps(original)
         def lower_jaxpr_to_module(module_name: str, jaxpr: Any, *rest: Any, **more: Any) -> Any:
+            if self._thread.is_paused:
+                return original(module_name, jaxpr, *rest, **more)
             entry, named_jaxpr = self._thread.lowering, jaxpr
             with _log_exceptions():
                 entry = entry or self._find_or_add_program(jaxpr.jaxpr, module_name.removeprefix("jit_"))
                 entry.operands = _operand_mask(jaxpr.jaxpr, more.get("num_const_args", -1), more.get("ordered_effects"))
-                entry.jaxpr_ref = weakref.ref(jaxpr.jaxpr)
+                entry.jaxpr_ref, entry.closed_ref = weakref.ref(jaxpr.jaxpr), weakref.ref(jaxpr)
                 named_jaxpr = name_equations(jaxpr)
             began, clock = self._publish_start(entry, "lower")
             try:
@@ -252,6 +261,15 @@ class StageHooks:
             yield
         finally:
             self._thread.bypasses_disk_cache = False
+
+    @contextmanager
+    def pause(self) -> Iterator[None]:
+        """Return a context manager in which programs that this thread traces and compiles are not watched."""
+        was_paused, self._thread.is_paused = self._thread.is_paused, True
+        try:
+            yield
+        finally:
+            self._thread.is_paused = was_paused
 
     def _register_executable(
         self, entry: ProgramEntry, executable: Any, devices: tuple[Any, ...], began: float, seconds: float, loaded: bool

@@ -28,10 +28,11 @@ from ...settings import enable_x64
 from ...trace.values import aval_of
 from ...xla.arrays.key_array import keys_from_words
 from ..program import CapturedValue, QuestionError
+from ..value_measurements import Site
 from .traced_calls import InspectedCall
 from .value_probes import State
 from .value_runs import twin_executable
-from .value_twin import Site, Twin, TwinInterpreter, twin_of
+from .value_twin import Twin, TwinInterpreter, twin_of
 
 #: The iteration that stands for the last one.
 LAST_INDEX = -1
