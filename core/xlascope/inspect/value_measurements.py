@@ -14,6 +14,7 @@ import numpy as np
 
 from ..records.paths import EquationPath
 from ..records.values import Health, Position, ProbedValue, ValueStatistics
+from .program import QuestionError
 
 #: The paths of the equations to probe, relative to a program; None for all.
 Selection = frozenset[EquationPath] | None
@@ -52,6 +53,11 @@ TRANSPARENT_OPERATIONS = frozenset(
 MAX_COMPARED_BYTES = 1 << 26
 #: Number of runs whose shortest time counts; no run starts after this many seconds of them.
 MAX_RUNS, MAX_REPEATED_SECONDS = 3, 1.0
+
+#: The iteration that stands for the last one.
+LAST_INDEX = -1
+#: The number of iterations of a loop whose length is not known before it runs.
+UNKNOWN_LENGTH = -1
 
 #: Notes about effects of a program that is run for its values.
 IO_NOTE = "the program calls Python for input or output (io_callback), which ran once more for each answer here"
@@ -251,3 +257,41 @@ def time_runs(run: Callable[[], list[Any]], most: int) -> tuple[float, list[Any]
         if total > MAX_REPEATED_SECONDS:
             break
     return best, results
+
+
+# One value -----------------------------------------------------------------------------------------------------------
+
+
+def choose_iterations(iterations: Sequence[int], loops: Sequence[int]) -> tuple[int, ...]:
+    """Return the iterations in which a value is computed again, within loops of these lengths; ``()`` for the last.
+
+    >>> choose_iterations((7, -2), (5, 4)), choose_iterations((-1,), (5,)), choose_iterations((), (5,))
+    ((4, 2), (), ())
+    """
+    chosen = tuple(_fit(number, length) for number, length in zip(iterations, loops, strict=False))
+    is_last = len(chosen) < len(loops) or all(number == LAST_INDEX for number in iterations)
+    return () if is_last else chosen
+
+
+def _fit(number: int, length: int) -> int:
+    """Return an iteration within the length of its loop; negative ones count from the end where that is known."""
+    if length == UNKNOWN_LENGTH:
+        return max(0, number)
+    return min(number % length if -length <= number < 0 else max(number, 0), max(0, length - 1))
+
+
+def check_captured_size(size: int, max_bytes: int) -> None:
+    """Raise QuestionError if a value of ``size`` bytes is too large to be computed again."""
+    if size > max_bytes:
+        raise QuestionError(
+            f"this value has {size / 1e6:,.0f} MB, and values that are computed again may take {max_bytes / 1e6:,.0f} "
+            "MB (5 % of the free memory): return a slice of it, and look at that"
+        )
+
+
+def describe_missing(loops: Sequence[int], chosen: Sequence[int]) -> str:
+    """Return why a value was not computed, in loops of these lengths and in the chosen iterations."""
+    if loops and chosen:
+        numbers = ", ".join(map(str, chosen))
+        return f"this value was not computed in iteration {numbers}: the loop is shorter, or a branch did not run"
+    return "this value was not computed in this call: it is in a branch or a loop that did not run"

@@ -14,8 +14,9 @@ from xlascope.inspect import Host, QuestionError
 from xlascope.inspect.inspection_scope import inspection
 from xlascope.inspect.narrowed_arguments import find_narrowed
 from xlascope.inspect.producers import Query
-from xlascope.inspect.program import ComparedOutputs, ProbedRun, Variant
+from xlascope.inspect.program import CapturedValue, ComparedOutputs, ProbedRun, Variant
 from xlascope.inspect.running.measurement import measure
+from xlascope.records.values import Position
 from xlascope.xla.system.device_names import device_name
 
 from .ceilings import measure_ceilings
@@ -23,6 +24,7 @@ from .detached import compiler_options
 from .jax_compat import capture_operands
 from .programs import ExecutableEntry, ProgramEntry, module_labels
 from .stage_hooks import StageHooks, ensure_compiled_record
+from .value_capture import capture
 from .value_runs import (
     ProbedCall,
     calls_python,
@@ -193,16 +195,36 @@ class JaxCallHost(JaxProgramHost):
         with inspection():
             if self.entry.closed_ref() is None or calls_python(self.entry.closed_ref()):
                 return None
-            return has_bad_results(self._result_arrays(self._make_caller()))
+            return has_bad_results(self._run_original(self._make_caller()))
 
     def compared_outputs(self, outputs: Sequence[Any]) -> ComparedOutputs:
         """Run the call itself, unless that has effects, and compare its results with those of a twin."""
         with inspection():
             call = self._make_caller()
-            return compare_with_original(self._probed_call().program, lambda: self._result_arrays(call), outputs)
+            return compare_with_original(self._probed_call().program, lambda: self._run_original(call), outputs)
 
-    def _result_arrays(self, call: Callable[[], Any]) -> list[Any]:
-        return [leaf for leaf in tree_util.tree_leaves(call()) if isinstance(leaf, jax.Array)]
+    def captured_value(
+        self,
+        path: records.EquationPath,
+        position: Position,
+        index: int,
+        iterations: Sequence[int] = (),
+        max_bytes: int = 1 << 30,
+    ) -> CapturedValue:
+        """Compute one value of the call again; see :meth:`.Host.captured_value`."""
+        if reason := self.unmeasured():
+            raise QuestionError(f"the values of {self.entry.name} are not known: {reason}")
+        with inspection():
+            return capture(self._probed_call(), path, position, index, iterations, max_bytes)
+
+    def argument_bytes(self) -> int:
+        """Return the bytes of the arrays among the call's arguments; see :meth:`.Host.argument_bytes`."""
+        return sum(int(getattr(leaf, "nbytes", 0)) for leaf in tree_util.tree_leaves(self._query[1:]))
+
+    def _run_original(self, call: Callable[[], Any]) -> list[Any]:
+        """Make the call and return the arrays among its results; NaN is no error here, whatever jax's settings say."""
+        with jax.debug_nans(False), jax.debug_infs(False):
+            return [leaf for leaf in tree_util.tree_leaves(call()) if isinstance(leaf, jax.Array)]
 
     def _probed_call(self) -> ProbedCall:
         """Return the call as the jaxpr that jax lowers and its operands; raise QuestionError if they cannot be had."""

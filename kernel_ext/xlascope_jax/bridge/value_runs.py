@@ -142,7 +142,7 @@ def _run(call: ProbedCall, probe: Probe, selection: Selection) -> tuple[float, l
     """Run a twin once or, if that is short and has no effects, more often; return seconds, results, state and sites."""
     twin = _get_twin(call, probe, selection)
     consts, operands = consts_of(call.program), call.operands
-    with _twin_settings(call.stages):
+    with twin_settings(call.stages):
         if not twin.builder.is_traced:
             twin.function.lower(consts, operands).compile()  # so that the first run takes no time for it
         runs = 1 if calls_python(call.program) else MAX_RUNS
@@ -163,15 +163,21 @@ def _get_twin(call: ProbedCall, probe: Probe, selection: Selection) -> _Twin:
     key = "value twin", probe, selection
     twin: _Twin | None = call.twins.get(key)
     if twin is None:
-        builder, options = TwinBuilder(call.program, probe, selection), dict(call.options)
-        if jax.default_backend() == "cpu":
-            options = dict(disable_passes(tuple(options.items()), (BARRIER_EXPANDER_PASS, LOOP_HOISTING_PASS)))
-        twin = call.twins[key] = _Twin(jax.jit(builder, compiler_options=options), builder)
+        builder = TwinBuilder(call.program, probe, selection)
+        twin = call.twins[key] = _Twin(jit_twin(call, builder), builder)
     return twin
 
 
+def jit_twin(call: ProbedCall, function: Callable[..., Any]) -> Any:
+    """Jit a function of the constants and operands of a call's program, to be compiled as that is, with its barriers."""
+    options = dict(call.options)
+    if jax.default_backend() == "cpu":
+        options = dict(disable_passes(tuple(options.items()), (BARRIER_EXPANDER_PASS, LOOP_HOISTING_PASS)))
+    return jax.jit(function, compiler_options=options)
+
+
 @contextmanager
-def _twin_settings(stages: StageHooks) -> Iterator[None]:
+def twin_settings(stages: StageHooks) -> Iterator[None]:
     """Return a context manager in which twins are traced and run: with 64 bits for statistics, unwatched, unchecked."""
     with ExitStack() as stack:
         for setting in (jax.enable_x64(True), jax.debug_nans(False), jax.debug_infs(False), jax.disable_jit(False)):

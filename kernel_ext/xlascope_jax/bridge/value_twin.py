@@ -55,7 +55,7 @@ class _Small(NamedTuple):
     array: Any
 
 
-class _Probed(NamedTuple):
+class Probed(NamedTuple):
     """State of some sites."""
 
     state: State
@@ -82,14 +82,21 @@ class TwinBuilder:
     largest number of nested loops.
     """
 
-    def __init__(self, program: Any, probe: Probe, selection: Selection) -> None:
+    def __init__(
+        self,
+        program: Any,
+        probe: Probe,
+        selection: Selection,
+        interpreter: Callable[[Probe, Selection], TwinInterpreter] | None = None,
+    ) -> None:
         self._program, self._probe, self._selection = program, probe, selection
+        self._interpreter = interpreter or TwinInterpreter
         self.sites: list[Site] = []
         self.depth, self.is_traced = 0, False
 
     def __call__(self, consts: Sequence[Any], operands: Sequence[Any]) -> tuple[list[Any], State]:
         """Return the results of the program, and the state of its probe."""
-        interpreter = _TwinInterpreter(self._probe, self._selection)
+        interpreter = self._interpreter(self._probe, self._selection)
         is_first_pass = isinstance(self._probe, Magnitudes)
         if is_first_pass:
             interpreter.probe_whole("argument", [*consts, *operands])
@@ -114,12 +121,12 @@ def find_operations(jaxpr: Any, names: frozenset[str]) -> dict[str, int]:
     return counts
 
 
-class _TwinInterpreter:
+class TwinInterpreter:
     """Interpreter that evaluates a jaxpr under jax's current trace and probes what its equations compute."""
 
     def __init__(self, probe: Probe, selection: Selection) -> None:
         self.probe, self.selection = probe, selection
-        self.parts: list[_Probed] = []
+        self.parts: list[Probed] = []
         self._small: dict[tuple[Any, int], list[_Small]] = {}
         self._small_bytes = 0
 
@@ -136,15 +143,15 @@ class _TwinInterpreter:
 
         Small values wait for others of their dtype and size, with which they are measured as one table.
         """
-        x = _without_explicit_sharding(x)
+        x = without_explicit_sharding(x)
         if x.size <= MAX_SMALL_ELEMENTS and not self.probe.marks_final:
             self._small.setdefault((x.dtype, x.size), []).append(_Small(site, x))
             self._small_bytes += x.size * x.dtype.itemsize
             if self._small_bytes > MAX_WAITING_BYTES:
                 self._measure_small()
             return
-        results = list(map(_without_explicit_sharding, results))
-        self.parts.append(_Probed(self.probe.mark(self.probe.measure(as_row(x)), results), [site], 0))
+        results = list(map(without_explicit_sharding, results))
+        self.parts.append(Probed(self.probe.mark(self.probe.measure(as_row(x)), results), [site], 0))
 
     def _measure_small(self) -> None:
         """Measure the small values that wait."""
@@ -154,17 +161,17 @@ class _TwinInterpreter:
                 part = values[first : first + MAX_TABLE_ROWS]
                 rows = [as_row(value.array) for value in part]
                 table = lax.optimization_barrier(jnp.concatenate(rows, 0)) if len(rows) > 1 else rows[0]
-                self.parts.append(_Probed(self.probe.measure(table), [value.site for value in part], 0))
+                self.parts.append(Probed(self.probe.measure(table), [value.site for value in part], 0))
 
-    def join_sites(self) -> _Probed:
+    def join_sites(self) -> Probed:
         """Return all sites so far with one state; it is ``[]`` if there are none."""
         self._measure_small()
         depth = max((part.depth for part in self.parts), default=0)
         sites = [site for part in self.parts for site in part.sites]
         if not sites:
-            return _Probed([], [], 0)
+            return Probed([], [], 0)
         states = [self.probe.pad(part.state, len(part.sites), part.depth, depth) for part in self.parts]
-        return _Probed(concatenate_states(states), sites, depth)
+        return Probed(concatenate_states(states), sites, depth)
 
     def _selects(self, path: EquationPath) -> bool:
         return self.selection is None or path in self.selection
@@ -226,7 +233,7 @@ class _TwinInterpreter:
         params = equation.params
         if params.get("differentiated") and params.get("prevent_cse") and operands:
             operands = lax.optimization_barrier(list(operands))
-        inner = _TwinInterpreter(self.probe, selection_within(self.selection, path, 0))
+        inner = type(self)(self.probe, selection_within(self.selection, path, 0))
         results = inner.evaluate(open_jaxpr(program), consts_of(program), operands)
         state, sites, depth = inner.join_sites()
         self._add_body(path, 0, sites, state, depth)
@@ -234,8 +241,8 @@ class _TwinInterpreter:
 
     def _trace_body(self, path: EquationPath, program: Any, operands: Sequence[Any], body: int, probe: Probe) -> _Body:
         """Return the twin of a body for operands (or types) like these."""
-        interpreter = _TwinInterpreter(probe, selection_within(self.selection, path, body))
-        joined: list[_Probed] = []
+        interpreter = type(self)(probe, selection_within(self.selection, path, body))
+        joined: list[Probed] = []
 
         def function(*values: Any) -> list[Any]:
             results = interpreter.evaluate(open_jaxpr(program), consts_of(program), values)
@@ -251,7 +258,7 @@ class _TwinInterpreter:
         """Add the sites of a body to those of this program; ``loops`` is 1 for the body of a loop."""
         moved = [site._replace(path=join_paths(path, body, site.path), depth=site.depth + loops) for site in sites]
         if moved:
-            self.parts.append(_Probed(list(state), moved, depth))
+            self.parts.append(Probed(list(state), moved, depth))
 
     def _initial(self, body: _Body, depth: int) -> State:
         return self.probe.initial(len(body.sites), depth) if body.sites else []
@@ -358,7 +365,7 @@ def _select_rows(takes_new: Any, new: Sequence[Any], old: Sequence[Any]) -> list
     ]
 
 
-def _without_explicit_sharding(x: Any) -> Any:
+def without_explicit_sharding(x: Any) -> Any:
     """Return an array whose sharding is not part of its type, so that it can be reshaped."""
     sharding = getattr(jax.typeof(x), "sharding", None)
     if sharding is None or sharding.mesh.empty or all(axis is None for axis in sharding.spec):
