@@ -358,5 +358,6 @@ ROWS = {
     "disk": from_the_disk,
     "retraced": retraced,
 }
-logging.basicConfig(stream=sys.stderr, format="%(message)s")
-print(json.dumps(ROWS[WHAT]()))
+if __name__ == "__main__":
+    logging.basicConfig(stream=sys.stderr, format="%(message)s")
+    print(json.dumps(ROWS[WHAT]()))

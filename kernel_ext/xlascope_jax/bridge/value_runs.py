@@ -169,7 +169,7 @@ def _get_twin(call: ProbedCall, probe: Probe, selection: Selection) -> _Twin:
 
 
 def jit_twin(call: ProbedCall, function: Callable[..., Any]) -> Any:
-    """Jit a function of the constants and operands of a call's program, to be compiled as that is, with its barriers."""
+    """Jit a function of the constants and operands of a program; it is compiled as that is, and its barriers stay."""
     options = dict(call.options)
     if jax.default_backend() == "cpu":
         options = dict(disable_passes(tuple(options.items()), (BARRIER_EXPANDER_PASS, LOOP_HOISTING_PASS)))

@@ -349,7 +349,14 @@ class TwinInterpreter:
 
 
 def _type_of(aval: Any) -> jax.ShapeDtypeStruct:
-    return jax.ShapeDtypeStruct(aval.shape, aval.dtype)
+    sharding = aval.sharding if _is_explicitly_sharded(aval) else None
+    return jax.ShapeDtypeStruct(aval.shape, aval.dtype, sharding=sharding)
+
+
+def _is_explicitly_sharded(aval: Any) -> bool:
+    """Return whether an axis of a type is divided among devices, which says so only if the mesh axis is explicit."""
+    sharding = getattr(aval, "sharding", None)
+    return sharding is not None and not sharding.mesh.empty and any(axis is not None for axis in sharding.spec)
 
 
 def _as_array(x: Any) -> Any:
@@ -366,8 +373,9 @@ def _select_rows(takes_new: Any, new: Sequence[Any], old: Sequence[Any]) -> list
 
 
 def without_explicit_sharding(x: Any) -> Any:
-    """Return an array whose sharding is not part of its type, so that it can be reshaped."""
-    sharding = getattr(jax.typeof(x), "sharding", None)
-    if sharding is None or sharding.mesh.empty or all(axis is None for axis in sharding.spec):
+    """Return an array whose type does not divide it among devices, so that it can be reshaped."""
+    aval = jax.typeof(x)
+    if not _is_explicitly_sharded(aval):
         return x
-    return jax.sharding.reshard(x, jax.sharding.PartitionSpec(*[None] * x.ndim))
+    spec = jax.sharding.PartitionSpec(*[None] * aval.ndim)
+    return jax.sharding.reshard(x, jax.sharding.NamedSharding(aval.sharding.mesh, spec))
