@@ -20,7 +20,7 @@ from xlascope_ipython.value_views import VIEWS, watch_value_calls
 
 PART = sys.argv[1]
 
-# Sick programs: the line where NaN or infinity is born ends with its mark ----------------------------------------------
+# Sick programs: the line where NaN or infinity is born ends with its mark ---------------------------------------------
 
 
 def entropy(p):

@@ -183,12 +183,12 @@ class JaxCallHost(JaxProgramHost):
     def probed_ranges(self, selection: frozenset[records.EquationPath] | None) -> ProbedRun:
         """Run the call as a twin that finds the range of each value; see :meth:`.Host.probed_ranges`."""
         with inspection():
-            return run_first_pass(self._probed_call(), selection)
+            return run_first_pass(self.probed_call(), selection)
 
     def probed_statistics(self, selection: frozenset[records.EquationPath] | None, until: str) -> ProbedRun:
         """Run the call as a twin with full statistics; see :meth:`.Host.probed_statistics`."""
         with inspection():
-            return run_statistics(self._probed_call(), selection, until)
+            return run_statistics(self.probed_call(), selection, until)
 
     def has_bad_results(self) -> bool | None:
         """Run the call once, unless that has effects, and return whether a result holds NaN or infinity."""
@@ -201,7 +201,7 @@ class JaxCallHost(JaxProgramHost):
         """Run the call itself, unless that has effects, and compare its results with those of a twin."""
         with inspection():
             call = self._make_caller()
-            return compare_with_original(self._probed_call().program, lambda: self._run_original(call), outputs)
+            return compare_with_original(self.probed_call().program, lambda: self._run_original(call), outputs)
 
     def captured_value(
         self,
@@ -215,7 +215,7 @@ class JaxCallHost(JaxProgramHost):
         if reason := self.unmeasured():
             raise QuestionError(f"the values of {self.entry.name} are not known: {reason}")
         with inspection():
-            return capture(self._probed_call(), path, position, index, iterations, max_bytes)
+            return capture(self.probed_call(), path, position, index, iterations, max_bytes)
 
     def argument_bytes(self) -> int:
         """Return the bytes of the arrays among the call's arguments; see :meth:`.Host.argument_bytes`."""
@@ -226,7 +226,7 @@ class JaxCallHost(JaxProgramHost):
         with jax.debug_nans(False), jax.debug_infs(False):
             return [leaf for leaf in tree_util.tree_leaves(call()) if isinstance(leaf, jax.Array)]
 
-    def _probed_call(self) -> ProbedCall:
+    def probed_call(self) -> ProbedCall:
         """Return the call as the jaxpr that jax lowers and its operands; raise QuestionError if they cannot be had."""
         if self._probed is None:
             with capture_operands() as captured:

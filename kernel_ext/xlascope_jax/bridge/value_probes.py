@@ -206,13 +206,30 @@ def _largest_bits(x: Any) -> Any:
     if jnp.iscomplexobj(x):
         return jnp.maximum(_largest_bits(x.real), _largest_bits(x.imag))
     dtype = _wide_dtype(x.dtype)
-    largest = lax.reduce_max(_magnitude_bits(_bits_of(lax.convert_element_type(x, dtype))), (1,))
+    largest = _row_maximum(_magnitude_bits(_bits_of(lax.convert_element_type(x, dtype))))
     if dtype == np.float32:
         return largest
     bits = lax.bitcast_convert_type(lax.bitcast_convert_type(largest, np.float64).astype(np.float32), np.uint32)
     infinity = _infinity_bits(np.dtype(np.float64))
     bits = jnp.where((bits == INFINITY_BITS) & (largest < infinity), np.uint32(INFINITY_BITS - 1), bits)
     return jnp.where(largest > infinity, MAGNITUDE_MASK, bits)
+
+
+def _row_maximum(bits: Any) -> Any:
+    """Return the maximum of each row of unsigned integers without their highest bit, which are signed ones as well.
+
+    It is a reduction of two operands, of which the minimum is not used: XLA's CPU back end vectorizes that, and takes
+    15 times as long for a reduction of one (jaxlib 0.10.2).
+    """
+    integer = np.dtype(f"int{8 * bits.dtype.itemsize}")
+    signed, limits = lax.bitcast_convert_type(bits, integer), np.iinfo(integer)
+
+    def combine(x: Any, y: Any) -> Any:
+        return jnp.maximum(x[0], y[0]), jnp.minimum(x[1], y[1])
+
+    starts = integer.type(0), integer.type(limits.max)
+    largest, _ = lax.optimization_barrier(lax.reduce((signed, signed), starts, combine, (1,)))
+    return lax.bitcast_convert_type(largest, bits.dtype)
 
 
 def _classified_dtype(dtype: Any) -> Any:

@@ -47,7 +47,7 @@ class ProbedCall(NamedTuple):
     stages: StageHooks
 
 
-class _Twin(NamedTuple):
+class Twin(NamedTuple):
     """Jitted twin, and the builder that knows its sites once it was traced."""
 
     function: Any
@@ -140,7 +140,7 @@ def compare_with_original(program: Any, run: Callable[[], list[Any]], outputs: S
 
 def _run(call: ProbedCall, probe: Probe, selection: Selection) -> tuple[float, list[Any], Sequence[Any], TwinBuilder]:
     """Run a twin once or, if that is short and has no effects, more often; return seconds, results, state and sites."""
-    twin = _get_twin(call, probe, selection)
+    twin = get_twin(call, probe, selection)
     consts, operands = consts_of(call.program), call.operands
     with twin_settings(call.stages):
         if not twin.builder.is_traced:
@@ -158,13 +158,13 @@ def _run(call: ProbedCall, probe: Probe, selection: Selection) -> tuple[float, l
     return seconds, outputs, states, twin.builder
 
 
-def _get_twin(call: ProbedCall, probe: Probe, selection: Selection) -> _Twin:
+def get_twin(call: ProbedCall, probe: Probe, selection: Selection) -> Twin:
     """Return the jitted twin of a call's program, which jax compiles once for the types of its operands."""
     key = "value twin", probe, selection
-    twin: _Twin | None = call.twins.get(key)
+    twin: Twin | None = call.twins.get(key)
     if twin is None:
         builder = TwinBuilder(call.program, probe, selection)
-        twin = call.twins[key] = _Twin(jit_twin(call, builder), builder)
+        twin = call.twins[key] = Twin(jit_twin(call, builder), builder)
     return twin
 
 
