@@ -25,6 +25,7 @@ __all__ = [
     "consts_of",
     "evaluate_equation",
     "evaluate_jaxpr",
+    "jit_again",
     "literal_value",
 ]
 
@@ -57,6 +58,11 @@ def evaluate_equation(equation: Any, operands: Sequence[Any]) -> list[Any]:
 def evaluate_jaxpr(program: Any, operands: Sequence[Any]) -> list[Any]:
     """Evaluate a jaxpr with its constants on operands, and return its results."""
     return list(core.eval_jaxpr(getattr(program, "jaxpr", program), consts_of(program), *operands))
+
+
+def jit_again(function: Callable[..., Any], info: Any) -> Any:
+    """Return what ``jax.jit`` made of a user's function; ``info`` is jax's description of the options."""
+    return pjit._cpp_pjit(function, info)
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """Hooks at the stages that a jax program passes through, and the records made there.
 
 =================================  ====================================================================================
+``pjit._infer_params``             a call goes through Python, with which arguments
 ``pjit._trace_for_jit``            a jitted function is traced: why, at which line, how long it took
 ``pxla.lower_sharding_computation``  which program this thread lowers next
 ``mlir.lower_jaxpr_to_module``     equations are named; the lowered jaxpr is described: ``Traced``, ``Lowered``
@@ -55,6 +56,10 @@ FROM_DISK = (
 )
 
 
+#: Called with a function, jax's description of its options, arguments and keyword arguments of a call through Python.
+CallListener = Callable[[Any, Any, tuple[Any, ...], dict[str, Any]], None]
+
+
 class _HookThreadState(threading.local):
     """State of the hooks on one thread: the program it lowers, its disk cache hits, whether it bypasses that cache.
 
@@ -71,12 +76,14 @@ class StageHooks:
     """Hooks at the stages of jax's programs, active from :meth:`install` to :meth:`uninstall`.
 
     They add what jax traces, lowers and compiles to the registry ``programs``, and publish records of it.
-    ``dispatched`` are the listeners for calls through Python.
+    ``dispatched`` are the listeners for calls through Python; ``call_listeners`` get function, jax's options of it,
+    arguments and keyword arguments before such a call.
     """
 
     def __init__(self, programs: ProgramRegistry) -> None:
         self.programs = programs
         self.dispatched: list[DispatchListener] = []
+        self.call_listeners: list[CallListener] = []
         self._reasons = RetraceExplainer()
         self._thread = _HookThreadState()
         self._patches = PatchSet()
@@ -85,6 +92,7 @@ class StageHooks:
     def install(self) -> None:
         """Replace jax's functions by wrappers."""
         patch = self._patches.replace
+        patch(pjit, "_infer_params", self._wrap_infer_params)
         patch(pjit, "_trace_for_jit", self._wrap_trace_for_jit)
         patch(pxla, "lower_sharding_computation", self._wrap_lower_sharding_computation)
         patch(mlir, "lower_jaxpr_to_module", self._wrap_lower_jaxpr_to_module)
@@ -100,6 +108,19 @@ class StageHooks:
         monitoring.unregister_event_listener(self._count_cache_hit)
 
     # Tracing -------------------------------------------------------------------------------------------------------
+
+    def _wrap_infer_params(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a wrapper of jax's function that notifies the listeners of calls outside of any trace."""
+
+        @wraps(original)
+        def infer_params(fun: Any, info: Any, args: Any, kwargs: Any) -> Any:
+            if self.call_listeners and not self._thread.is_paused and core.trace_state_clean():
+                for listener in tuple(self.call_listeners):
+                    with _log_exceptions():
+                        listener(fun, info, args, kwargs)
+            return original(fun, info, args, kwargs)
+
+        return infer_params
 
     def _wrap_trace_for_jit(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """Return a wrapper of jax's function that registers what is traced outside of any other trace."""
