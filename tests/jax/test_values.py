@@ -133,3 +133,13 @@ def test_a_notebook_needs_nothing_of_our_engine() -> None:
         "saved": ["Traced", "ValueReport"],
         "for our engine": [],
     }
+
+
+def test_where_was_it_born_in_a_cell() -> None:
+    rows = values_of("replayed")
+    assert rows["once"] == rows["loop"] == ["log", True]
+    assert rows["donated"] == (
+        "LookupError: Not replayed: bad donates arguments. Run %values gives(x) with arguments from before it was born"
+    )
+    assert "no arguments of a call of a jitted function of this cell are kept" in rows["outside of jit"]
+    assert rows["for our engine"] == []

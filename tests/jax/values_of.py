@@ -4,6 +4,7 @@ import json
 import linecache
 import sys
 from functools import partial
+from types import SimpleNamespace
 
 import jax
 import jax.numpy as jnp
@@ -16,6 +17,8 @@ from jax import lax
 import xlascope_jax
 from xlascope import inspect
 from xlascope.records import EquationPath
+from xlascope_ipython.answers import Answers
+from xlascope_ipython.replay import LATEST
 from xlascope_ipython.value_views import VIEWS, watch_value_calls
 
 PART = sys.argv[1]
@@ -359,6 +362,38 @@ def notebook():
     }
 
 
+CELLS = """import jax, jax.numpy as jnp
+@jax.jit
+def bad(x):
+    return jnp.log(x - 1.0)
+gives = jax.jit(bad, donate_argnums=0)"""
+
+
+def replayed():
+    """Where was it born? A strip's question about the latest call of a cell: in Python, repeated, and donated."""
+    shell = InteractiveShell.instance()
+    shell.run_line_magic("load_ext", "xlascope")
+    reply = SimpleNamespace(progress=lambda *_: None, on_cancel=lambda _: None)
+
+    def run(cell):
+        assert shell.run_cell(f"{cell}\ny.block_until_ready();", store_history=True).success
+
+    def ask(number):
+        records = list(Answers()({"question": "values", "program": number}, reply)[0])
+        return [records[-1].births[0].operation, records[-1].program == number]
+
+    rows = {}
+    shell.run_cell(CELLS)
+    for name, cell in (("once", "y = bad(jnp.float32(1))"), ("loop", "for _ in range(20): y = bad(jnp.float32(1))")):
+        run(cell)
+        rows[name] = ask(LATEST._calls[0].programs[0])
+    run("x = jnp.float32(1)\ny = gives(x)")
+    rows["donated"] = refused(lambda: ask(0))
+    run("y = jnp.log(jnp.zeros(2))")
+    rows["outside of jit"] = refused(lambda: ask(0))
+    return rows | {"for our engine": for_our_engine()}
+
+
 def captured():
     """Values that are computed again: keys, branches, iterations, and what is not there."""
 
@@ -395,6 +430,7 @@ PARTS = {
     "bounds": bounds,
     "notebook": notebook,
     "captured": captured,
+    "replayed": replayed,
 }
 if __name__ == "__main__":
     xlascope_jax.install()

@@ -117,11 +117,11 @@ def capture(
     consts = consts_of(call.program)
     if position == "argument":
         return CapturedValue(_without_key((*consts, *call.operands)[index]), (), (), 1)
-    place = _find_place(call.program, path, position, index)
-    value_type = jax.eval_shape(_without_key, jax.ShapeDtypeStruct(place.aval.shape, place.aval.dtype))
+    source = _find_place(call.program, path, position, index)
+    value_type = jax.eval_shape(_without_key, jax.ShapeDtypeStruct(source.aval.shape, source.aval.dtype))
     shape, dtype = value_type.shape, value_type.dtype
     check_captured_size(math.prod(shape) * dtype.itemsize, max_bytes)
-    chosen = choose_iterations(iterations, place.loops)
+    chosen = choose_iterations(iterations, source.loops)
     probe = Capture(position, index, shape, dtype, chosen)
     key = "captured value", probe, path
     if key not in call.twins:
@@ -136,8 +136,8 @@ def capture(
         )
     values, is_computed = state
     if not np.asarray(is_computed).any():
-        raise QuestionError(describe_missing(place.loops, chosen))
-    return CapturedValue(np.asarray(values)[0], place.loops, chosen, 1)
+        raise QuestionError(describe_missing(source.loops, chosen))
+    return CapturedValue(np.asarray(values)[0], source.loops, chosen, 1)
 
 
 def _without_key(x: Any) -> Any:

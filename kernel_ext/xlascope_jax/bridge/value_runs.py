@@ -75,15 +75,15 @@ def find_probed_call(
     program is not among them, or takes mutable arrays.
     """
     program, unpruned = entry.closed_ref(), entry.unpruned_ref()
-    given = [operands for jaxpr, operands in captured if unpruned is not None and jaxpr is unpruned]
-    if program is None or not given:
+    matching = [operands for jaxpr, operands in captured if unpruned is not None and jaxpr is unpruned]
+    if program is None or not matching:
         raise QuestionError(
             f"the values of {entry.name} are not known: jax has dropped its trace, or holds its arguments"
         )
-    kept = set(open_jaxpr(program).invars)
+    used_variables = set(open_jaxpr(program).invars)
     variables = open_jaxpr(unpruned).invars
-    operands = [x for variable, x in zip(variables, given[-1], strict=True) if variable in kept]
-    if len(operands) != len(kept):
+    operands = [x for variable, x in zip(variables, matching[-1], strict=True) if variable in used_variables]
+    if len(operands) != len(used_variables):
         raise QuestionError(
             f"the values of {entry.name} are not known: it takes mutable arrays (jax.Ref); pass arrays and return the "
             "new ones instead"
