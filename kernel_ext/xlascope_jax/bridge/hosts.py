@@ -164,7 +164,11 @@ class JaxCallHost(JaxProgramHost):
     def runner(self) -> Callable[[], None]:
         """Return a function that makes the call and waits for results; arguments are copied if some are donated."""
         call = self._make_caller()
-        return lambda: jax.block_until_ready(call()) and None
+
+        def run() -> None:
+            jax.block_until_ready(call())
+
+        return run
 
     def _make_caller(self) -> Callable[[], Any]:
         """Return a function that makes the call and returns its results; arguments are copied if some are donated."""
