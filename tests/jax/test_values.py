@@ -59,6 +59,7 @@ SENTENCES = {
     "float16": "mul exceeds the largest float16, 65504 (its operands reach 480)",
     "variance of 0": "0 / 0, the divisor: 2 of 2 elements are 0",
     "scan": "sqrt of negative numbers: 3 of 3 elements are negative",
+    "float8": "float32 to float8_e4m3fn: 1e+04 exceeds the largest float8_e4m3fn, 448",
     "while": "mul exceeds the largest float32, 3.4028e+38 (its operands reach 1.845e+19)",
 }
 
@@ -92,6 +93,10 @@ BOUNDS = {
     "and has no values any more: ask with a new array, or copy it before that call, as in jnp.copy(x)",
     "shapes": "QuestionError: the values of log are not known: there are shapes and no values among the arguments",
     "no call": "QuestionError: of this program of jax no call is known now: ask about one, as in inspect.timings(f, x)",
+    "mutable": "QuestionError: the values of into_reference are not known: it takes mutable arrays (jax.Ref); pass "
+    "arrays and return the new ones instead",
+    "wrapped": [[["inf", "log"]], []],
+    "forgotten": [True, True],
     "prints": [[[["inf", "log"]], ["the program prints or calls Python: that"]], []],
     "callback": [[[["nan", "div"]], ["the program prints or calls Python: that"]], True],
     "io": [[["nan", "div"]], ["the program calls Python for input or ou"]],

@@ -1,5 +1,6 @@
 """The values of calls of jax's functions, in a process of its own: prints rows as JSON."""
 
+import gc
 import json
 import linecache
 import sys
@@ -288,6 +289,28 @@ def _equals_operations_alone():
     return np.asarray(outputs[0]).tobytes() == np.asarray(alone).tobytes()
 
 
+class _Wrapper:
+    """Jitted function as libraries wrap them: it brings its arguments into a form of its own."""
+
+    def __init__(self, function):
+        self.inner = jax.jit(lambda dynamic, static: function(*dynamic), static_argnums=1)
+
+    def __call__(self, *args):
+        return self.inner(args, "static")
+
+    def lower(self, *args):
+        return SimpleNamespace(lowered=self.inner.lower(args, "static"))
+
+
+def _forgets(**options):
+    """Whether the program is gone with its function, though its values were asked for."""
+    function = jax.jit(lambda x: jnp.log(x), **options)
+    number = inspect.values(function, GRID).report.program
+    del function
+    gc.collect()
+    return inspect.find_program(number) is None
+
+
 # Bounds ---------------------------------------------------------------------------------------------------------------
 
 
@@ -311,12 +334,20 @@ def bounds():
     sharded = jax.device_put(jnp.linspace(-1, 1, 4000).reshape(4, 1000), rows)
     shard_map = partial(jax.shard_map, mesh=mesh, in_specs=jax.P("rows"), out_specs=jax.P("rows"))
     program = inspect.find_program(inspect.explore(jax.jit(jnp.log), GRID).records[0].program)
+
+    def into_reference(reference, x):
+        reference[...] = x
+        return jnp.log(reference[...])
+
     with jax.debug_nans(True):
         checked = _births(jax.jit(lambda x: jnp.log(-x)), GRID + 1)
     return {
         "deleted": refused(lambda: inspect.values(jax.jit(jnp.log), deleted)),
         "shapes": refused(lambda: inspect.values(jax.jit(jnp.log), root)),
         "no call": refused(lambda: inspect.values(program)),
+        "mutable": refused(lambda: inspect.values(jax.jit(into_reference), jax.new_ref(jnp.zeros((3, 4))), GRID)),
+        "wrapped": _births(_Wrapper(lambda x, factor: factor * jnp.log(x)), GRID, 2.0),
+        "forgotten": [_forgets(), _forgets(keep_unused=True)],
         "prints": [_births(jax.jit(prints), GRID), printed],
         "callback": [_births(jax.jit(lambda x: jax.pure_callback(call_back, root, x) / 0), GRID), len(called) > 0],
         "io": _births(jax.jit(lambda x: jax.experimental.io_callback(call_back, root, x, ordered=True) / 0), GRID),

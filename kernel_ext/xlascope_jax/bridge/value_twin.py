@@ -9,6 +9,7 @@ applied as they are, and their results are probed.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -82,6 +83,8 @@ class TwinBuilder:
     largest number of nested loops.
     """
 
+    __name__ = "values_twin"  # jax names the compiled module so
+
     def __init__(
         self,
         program: Any,
@@ -89,7 +92,8 @@ class TwinBuilder:
         selection: Selection,
         interpreter: Callable[[Probe, Selection], TwinInterpreter] | None = None,
     ) -> None:
-        self._program, self._probe, self._selection = program, probe, selection
+        self._program = weakref.ref(program)  # the twin is cached with it, which would keep it alive
+        self._probe, self._selection = probe, selection
         self._interpreter = interpreter or TwinInterpreter
         self.sites: list[Site] = []
         self.depth, self.is_traced = 0, False
@@ -100,7 +104,7 @@ class TwinBuilder:
         is_first_pass = isinstance(self._probe, Magnitudes)
         if is_first_pass:
             interpreter.probe_whole("argument", [*consts, *operands])
-        results = interpreter.evaluate(open_jaxpr(self._program), consts, operands)
+        results = interpreter.evaluate(open_jaxpr(self._program()), consts, operands)
         if is_first_pass:
             interpreter.probe_whole("output", results)
         state, self.sites, self.depth = interpreter.join_sites()
