@@ -274,6 +274,7 @@ def counted():
     return {
         "calls": sorted([each.function, each.calls] for each in latest.values() if each.calls >= 29),
         "unwatched": notes.get("early"),
+        "asked": refused(lambda: inspect.explore(early, x)) if WHAT == "unknown" else "",
         "labels": len({each.module for each in of(records.Compiled, seen)}) == len(of(records.Compiled, seen)),
     }
 

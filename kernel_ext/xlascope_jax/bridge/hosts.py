@@ -21,7 +21,6 @@ from xlascope.xla.system.device_names import device_name
 
 from .ceilings import measure_ceilings
 from .detached import compiler_options
-from .jax_compat import capture_operands
 from .programs import ExecutableEntry, ProgramEntry, module_labels
 from .stage_hooks import StageHooks, ensure_compiled_record
 from .value_capture import capture
@@ -233,7 +232,7 @@ class JaxCallHost(JaxProgramHost):
     def probed_call(self) -> ProbedCall:
         """Return the call as the jaxpr that jax lowers and its operands; raise QuestionError if they cannot be had."""
         if self._probed is None:
-            with capture_operands() as captured:
+            with self.stages.capture_operands() as captured:
                 lower_call(self._query)
             self._probed = find_probed_call(self.entry, captured, self._compiler_options(), self.stages)
         return self._probed

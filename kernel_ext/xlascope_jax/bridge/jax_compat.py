@@ -6,22 +6,16 @@ settings are part of jit's cache keys, so that functions jitted before would be 
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from functools import wraps
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from jax._src import core, pjit
 
-from .patching import PatchSet
-
 __all__ = [
     "ClosedJaxpr",
     "Jaxpr",
     "Literal",
-    "capture_operands",
     "consts_of",
     "evaluate_equation",
     "evaluate_jaxpr",
@@ -32,8 +26,6 @@ __all__ = [
 Jaxpr, Literal = core.Jaxpr, core.Literal
 #: A jaxpr with its constants; since jax 0.12 every jaxpr has its own.
 ClosedJaxpr = getattr(core, "ClosedJaxpr", Jaxpr)
-
-_capture_lock = threading.RLock()
 
 
 def consts_of(program: Any) -> Sequence[Any]:
@@ -63,32 +55,3 @@ def evaluate_jaxpr(program: Any, operands: Sequence[Any]) -> list[Any]:
 def jit_again(function: Callable[..., Any], info: Any) -> Any:
     """Return what ``jax.jit`` made of a user's function; ``info`` is jax's description of the options."""
     return pjit._cpp_pjit(function, info)
-
-
-@contextmanager
-def capture_operands() -> Iterator[list[tuple[Any, Sequence[Any]]]]:
-    """Collect what functions that this thread traces or lowers in the ``with`` block are given.
-
-    The list gets a pair for each: the jaxpr of the function, and the flat operands of the call. Functions that
-    libraries wrap around ``jax.jit`` bring their arguments into a form of their own; these are the ones that jax gets.
-    """
-    captured: list[tuple[Any, Sequence[Any]]] = []
-    owner = threading.get_ident()
-
-    def wrap(original: Callable[..., Any]) -> Callable[..., Any]:
-        @wraps(original)
-        def infer_params(*args: Any, **kwargs: Any) -> Any:
-            result = original(*args, **kwargs)
-            if threading.get_ident() == owner:
-                captured.append((result[0].params["jaxpr"], result[1]))
-            return result
-
-        return infer_params
-
-    patches = PatchSet()
-    with _capture_lock:
-        patches.replace(pjit, "_infer_params", wrap)
-        try:
-            yield captured
-        finally:
-            patches.undo()

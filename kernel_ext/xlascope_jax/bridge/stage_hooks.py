@@ -63,13 +63,15 @@ CallListener = Callable[[Any, Any, tuple[Any, ...], dict[str, Any]], None]
 class _HookThreadState(threading.local):
     """State of the hooks on one thread: the program it lowers, its disk cache hits, whether it bypasses that cache.
 
-    ``is_paused`` says that its programs are not watched now.
+    ``is_paused`` says that its programs are not watched now; ``operands`` are those of the functions that it traces or
+    lowers while they are captured, with the jaxprs.
     """
 
     lowering: ProgramEntry | None = None
     hits = 0
     bypasses_disk_cache = False
     is_paused = False
+    operands: list[tuple[Any, Sequence[Any]]] | None = None
 
 
 class StageHooks:
@@ -110,7 +112,10 @@ class StageHooks:
     # Tracing -------------------------------------------------------------------------------------------------------
 
     def _wrap_infer_params(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a wrapper of jax's function that notifies the listeners of calls outside of any trace."""
+        """Return a wrapper of jax's function that notifies the listeners of calls outside of any trace.
+
+        What jax's function returns are the parameters of the call, with its jaxpr, and its flat operands.
+        """
 
         @wraps(original)
         def infer_params(fun: Any, info: Any, args: Any, kwargs: Any) -> Any:
@@ -118,7 +123,10 @@ class StageHooks:
                 for listener in tuple(self.call_listeners):
                     with _log_exceptions():
                         listener(fun, info, args, kwargs)
-            return original(fun, info, args, kwargs)
+            result = original(fun, info, args, kwargs)
+            if self._thread.operands is not None:
+                self._thread.operands.append((result[0].params["jaxpr"], result[1]))
+            return result
 
         return infer_params
 
@@ -282,6 +290,20 @@ class StageHooks:
             yield
         finally:
             self._thread.bypasses_disk_cache = False
+
+    @contextmanager
+    def capture_operands(self) -> Iterator[list[tuple[Any, Sequence[Any]]]]:
+        """Collect what functions that this thread traces or lowers in the ``with`` block are given.
+
+        The list gets a pair for each: the jaxpr of the function, and the flat operands of the call. Functions that
+        libraries wrap around ``jax.jit`` bring their arguments into a form of their own; these are what jax gets.
+        """
+        captured: list[tuple[Any, Sequence[Any]]] = []
+        self._thread.operands = captured
+        try:
+            yield captured
+        finally:
+            self._thread.operands = None
 
     @contextmanager
     def pause(self) -> Iterator[None]:
