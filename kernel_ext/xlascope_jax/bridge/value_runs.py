@@ -71,8 +71,8 @@ def find_probed_call(
 ) -> ProbedCall:
     """Return the call of a program, of whose operands those that jax drops as unused are left out.
 
-    ``captured`` are jaxprs with operands, as :meth:`.StageHooks.capture_operands` collects them. Raises QuestionError if
-    the program is not among them, or takes mutable arrays.
+    ``captured`` are jaxprs with operands, as :meth:`.StageHooks.capture_operands` collects them. Raises QuestionError
+    if the program is not among them, or takes mutable arrays.
     """
     program, unpruned = entry.closed_ref(), entry.unpruned_ref()
     matching = [operands for jaxpr, operands in captured if unpruned is not None and jaxpr is unpruned]
