@@ -7,7 +7,6 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import xlascope
 from xlascope.inspect.arrays.array_store import ArrayStore
 from xlascope.inspect.arrays.host_array import MAX_FREE_MEMORY_SHARE, free_bytes
 from xlascope.inspect.arrays.look import ARRAYS, Look
@@ -44,10 +43,8 @@ class ValueViews:
         self._calls: OrderedDict[int, _ValueCall] = OrderedDict()
         self._too_large: set[int] = set()
 
-    def hold(self, query: Query, report: ValueReport) -> None:
-        """Hold the arguments of a call whose values were asked for, if there is memory for them."""
-        leaves = xlascope.tree.leaves((query.args, query.kwargs))  # loads the engine, which watching jax alone does not
-        size = sum(int(getattr(leaf, "nbytes", 0)) for leaf in leaves)
+    def hold(self, query: Query, report: ValueReport, size: int) -> None:
+        """Hold the arguments of a call whose values were asked for, of ``size`` bytes, if there is memory for them."""
         limit = MAX_FREE_MEMORY_SHARE * free_bytes()
         with self._lock:
             self._calls.pop(report.program, None)

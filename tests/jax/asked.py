@@ -274,6 +274,7 @@ def counted():
     return {
         "calls": sorted([each.function, each.calls] for each in latest.values() if each.calls >= 29),
         "unwatched": notes.get("early"),
+        "asked": refused(lambda: inspect.explore(early, x)) if WHAT == "unknown" else "",
         "labels": len({each.module for each in of(records.Compiled, seen)}) == len(of(records.Compiled, seen)),
     }
 
@@ -358,5 +359,6 @@ ROWS = {
     "disk": from_the_disk,
     "retraced": retraced,
 }
-logging.basicConfig(stream=sys.stderr, format="%(message)s")
-print(json.dumps(ROWS[WHAT]()))
+if __name__ == "__main__":
+    logging.basicConfig(stream=sys.stderr, format="%(message)s")
+    print(json.dumps(ROWS[WHAT]()))

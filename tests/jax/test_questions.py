@@ -129,6 +129,9 @@ def test_a_jax_that_was_not_tried_shows_kernels_and_says_so() -> None:
     rows, said = asked("unknown")
     assert ["early", 30] in rows["calls"]
     assert rows["unwatched"] == UNWATCHED
+    assert rows["asked"].startswith(
+        "QuestionError: questions about functions of jax are answered for jax 0.1, and this is"
+    )
     assert [line for line in said.splitlines() if "xlascope" in line] == [
         line for line in said.splitlines() if "kernels and times of jax" in line and line.endswith("it knows jax 0.1")
     ]

@@ -32,8 +32,8 @@ NO_CALL_REASON = "of this program only StableHLO is known, and no call"
 
 #: The reason for a program whose values are not known.
 NO_VALUES_REASON = (
-    "the values of this program are not known: that needs a call of a function of xlascope, and is not there for "
-    "programs of jax yet, where jax.debug_nans names the line of a NaN"
+    "the values of this program are not known: that needs a call of a function of xlascope or jax, whose equations are "
+    "known"
 )
 
 
@@ -158,6 +158,10 @@ class Host:
     def user_runner(self) -> Callable[[], None]:
         """Return a function that makes the call as its user does, where that is possible, and waits for results."""
         return self.runner()
+
+    def argument_bytes(self) -> int:
+        """Return the bytes of the arrays among the call's arguments, which are held to look into its values."""
+        return 0
 
     def probed_ranges(self, selection: frozenset[records.EquationPath] | None) -> ProbedRun:
         """Run the call as a twin that finds the range of each value; ``selection`` are equations, None for all."""

@@ -17,8 +17,8 @@ from .producers import Query, Subject, program_of
 from .program import Host, Program, QuestionError
 from .result import Inspection
 
-#: Called with each call whose values were asked for, and the report about them.
-value_listeners: list[Callable[[Query, ValueReport], None]] = []
+#: Called with each call whose values were asked for, the report about them, and the bytes of the call's arguments.
+value_listeners: list[Callable[[Query, ValueReport, int], None]] = []
 #: The largest number of equations that are probed at once; of more the first bad one is bisected.
 MAX_PROBED = 2000
 #: The largest number of equations of which a program without births gets full statistics; of more, it gets those that
@@ -41,8 +41,9 @@ def values(fun: Subject, /, *args: Any, **kwargs: Any) -> Values:
     of the equation where NaN or infinity was born, with its operands at that iteration, or else of all values. Rules
     about values (underflow, vanishing gradients, dead units, saturation) read the statistics. Prints are left out;
     functions of Python whose results are needed (``pure_callback``, ``io_callback``) run again. Donated arguments
-    stay. Raises :class:`QuestionError` for a call of shapes, and for programs of jax, what tracing and compiling raise,
-    and DeletedArrayError for arguments that were donated before.
+    stay. A function of jax is taken as one of xlascope is. Raises :class:`QuestionError` for a call of shapes, and for
+    arrays of jax that were donated before, what tracing and compiling raise, and DeletedArrayError for arguments that
+    were donated before.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> print(xs.inspect.values(lambda x: jnp.log(x).sum(), jnp.arange(4.0)))
@@ -61,7 +62,7 @@ def values(fun: Subject, /, *args: Any, **kwargs: Any) -> Values:
     if not isinstance(fun, Program):
         query = fun if isinstance(fun, Query) else Query(fun, args, kwargs)
         for listener in value_listeners:
-            listener(query, report)
+            listener(query, report, host.argument_bytes())
     return Values(traced, report)
 
 

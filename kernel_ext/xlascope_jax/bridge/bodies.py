@@ -40,8 +40,13 @@ def open_jaxpr(program: Any) -> Any:
 
 def bodies_of(equation: Any) -> list[Any]:
     """Return the open jaxprs that an equation runs, in the order of their body numbers."""
+    return list(map(open_jaxpr, programs_in(equation)))
+
+
+def programs_in(equation: Any) -> list[Any]:
+    """Return the jaxprs that an equation runs as it stores them, open or closed, in the order of their body numbers."""
     return [
-        open_jaxpr(body)
+        body
         for name in _BODY_PARAMETERS.get(equation.primitive.name, ())
         for body in _jaxprs_in(equation.params.get(name))
     ]

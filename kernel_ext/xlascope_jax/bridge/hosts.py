@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -14,14 +14,25 @@ from xlascope.inspect import Host, QuestionError
 from xlascope.inspect.inspection_scope import inspection
 from xlascope.inspect.narrowed_arguments import find_narrowed
 from xlascope.inspect.producers import Query
-from xlascope.inspect.program import Variant
+from xlascope.inspect.program import CapturedValue, ComparedOutputs, ProbedRun, Variant
 from xlascope.inspect.running.measurement import measure
+from xlascope.records.values import Position
 from xlascope.xla.system.device_names import device_name
 
 from .ceilings import measure_ceilings
 from .detached import compiler_options
 from .programs import ExecutableEntry, ProgramEntry, module_labels
 from .stage_hooks import StageHooks, ensure_compiled_record
+from .value_capture import capture
+from .value_runs import (
+    ProbedCall,
+    calls_python,
+    compare_with_original,
+    find_probed_call,
+    has_bad_results,
+    run_first_pass,
+    run_statistics,
+)
 
 NO_CALL = "of this program of jax no call is known now: ask about one, as in inspect.timings(f, x)"
 #: An XLA option at its default value: it changes jax's cache key and nothing else.
@@ -113,6 +124,7 @@ class JaxCallHost(JaxProgramHost):
     ) -> None:
         super().__init__(stages, entry, make_variant, lowered if detached else None)
         self._query, self._lowered = query, lowered
+        self._probed: ProbedCall | None = None
 
     def _get_executable(self) -> ExecutableEntry | None:
         """Return the executable that the function itself runs; compile one if that came from disk or does not exist."""
@@ -136,22 +148,99 @@ class JaxCallHost(JaxProgramHost):
         """Do nothing: a call can be run."""
 
     def unmeasured(self) -> str:
-        """Return why the call cannot be run: shapes without values among its arguments; ``""`` if it can."""
-        leaves = tree_util.tree_leaves((self._query.args, self._query.kwargs))
-        shapes = any(isinstance(leaf, jax.ShapeDtypeStruct) for leaf in leaves)
-        return "there are shapes and no values among the arguments" if shapes else ""
+        """Return why the call cannot be run: shapes or deleted arrays among its arguments; ``""`` if it can."""
+        leaves = tree_util.tree_leaves_with_path((self._query.args, self._query.kwargs))
+        if any(isinstance(leaf, jax.ShapeDtypeStruct) for _, leaf in leaves):
+            return "there are shapes and no values among the arguments"
+        deleted = [_argument_name(path) for path, leaf in leaves if isinstance(leaf, jax.Array) and leaf.is_deleted()]
+        if not deleted:
+            return ""
+        return (
+            f"{deleted[0]} was donated to an earlier call or deleted, and has no values any more: ask with a new "
+            "array, or copy it before that call, as in jnp.copy(x)"
+        )
 
     def runner(self) -> Callable[[], None]:
         """Return a function that makes the call and waits for results; arguments are copied if some are donated."""
+        call = self._make_caller()
+
+        def run() -> None:
+            jax.block_until_ready(call())
+
+        return run
+
+    def _make_caller(self) -> Callable[[], Any]:
+        """Return a function that makes the call and returns its results; arguments are copied if some are donated."""
         self._get_executable()
         function, args, kwargs = self._resolve_call()
         donates = any(info.donated for info in tree_util.tree_leaves(self._lowered.args_info))
 
-        def run() -> None:
+        def call() -> Any:
             call_arguments = tree_util.tree_map(copy_array, (args, kwargs)) if donates else (args, kwargs)
-            jax.block_until_ready(function(*call_arguments[0], **call_arguments[1]))
+            return function(*call_arguments[0], **call_arguments[1])
 
-        return run
+        return call
+
+    # Values ----------------------------------------------------------------------------------------------------------
+
+    def probed_ranges(self, selection: frozenset[records.EquationPath] | None) -> ProbedRun:
+        """Run the call as a twin that finds the range of each value; see :meth:`.Host.probed_ranges`."""
+        with inspection():
+            return run_first_pass(self.probed_call(), selection)
+
+    def probed_statistics(self, selection: frozenset[records.EquationPath] | None, until: str) -> ProbedRun:
+        """Run the call as a twin with full statistics; see :meth:`.Host.probed_statistics`."""
+        with inspection():
+            return run_statistics(self.probed_call(), selection, until)
+
+    def has_bad_results(self) -> bool | None:
+        """Run the call once, unless that has effects, and return whether a result holds NaN or infinity."""
+        with inspection():
+            if self.entry.closed_ref() is None or calls_python(self.entry.closed_ref()):
+                return None
+            return has_bad_results(self._run_original(self._make_caller()))
+
+    def compared_outputs(self, outputs: Sequence[Any]) -> ComparedOutputs:
+        """Run the call itself, unless that has effects, and compare its results with those of a twin."""
+        with inspection():
+            call = self._make_caller()
+            return compare_with_original(self.probed_call().program, lambda: self._run_original(call), outputs)
+
+    def captured_value(
+        self,
+        path: records.EquationPath,
+        position: Position,
+        index: int,
+        iterations: Sequence[int] = (),
+        max_bytes: int = 1 << 30,
+    ) -> CapturedValue:
+        """Compute one value of the call again; see :meth:`.Host.captured_value`."""
+        if reason := self.unmeasured():
+            raise QuestionError(f"the values of {self.entry.name} are not known: {reason}")
+        with inspection():
+            return capture(self.probed_call(), path, position, index, iterations, max_bytes)
+
+    def argument_bytes(self) -> int:
+        """Return the bytes of the arrays among the call's arguments; see :meth:`.Host.argument_bytes`."""
+        return sum(int(getattr(leaf, "nbytes", 0)) for leaf in tree_util.tree_leaves(self._query[1:]))
+
+    def _run_original(self, call: Callable[[], Any]) -> list[Any]:
+        """Make the call and return the arrays among its results; NaN is no error here, whatever jax's settings say."""
+        with jax.debug_nans(False), jax.debug_infs(False):
+            return [leaf for leaf in tree_util.tree_leaves(call()) if isinstance(leaf, jax.Array)]
+
+    def probed_call(self) -> ProbedCall:
+        """Return the call as the jaxpr that jax lowers and its operands; raise QuestionError if they cannot be had."""
+        if self._probed is None:
+            with self.stages.capture_operands() as captured:
+                lower_call(self._query)
+            self._probed = find_probed_call(self.entry, captured, self._compiler_options(), self.stages)
+        return self._probed
+
+    def _compiler_options(self) -> dict[str, Any]:
+        """Return the options with which the call's program is compiled."""
+        info = getattr(self._query.function, "_jit_info", None)
+        return {**dict(getattr(info, "compiler_options_kvs", ())), **dict(self.entry.options)}
 
     def _resolve_call(self) -> tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]:
         """Return the function, arguments and keyword arguments to call.
@@ -191,6 +280,15 @@ class JaxCallHost(JaxProgramHost):
         """Return the program numbers of all known traces of the function that is called."""
         function = getattr(self._query.function, "_fun", None)
         return frozenset(entry.number for entry in self.stages.programs.of_function(function))
+
+
+def lower_call(query: Query) -> Any:
+    """Lower a call, and return jax's own Lowered, which libraries such as equinox and flax wrap in their own."""
+    function: Any = query.function
+    lowered = function.lower(*query.args, **query.kwargs)
+    while not isinstance(lowered, jax.stages.Lowered):
+        lowered = lowered.lowered
+    return lowered
 
 
 def _argument_name(path: tuple[Any, ...]) -> str:

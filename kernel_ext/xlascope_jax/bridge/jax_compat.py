@@ -6,10 +6,52 @@ settings are part of jit's cache keys, so that functions jitted before would be 
 
 from __future__ import annotations
 
-from jax._src import core
+from collections.abc import Callable, Sequence
+from typing import Any
 
-__all__ = ["ClosedJaxpr", "Jaxpr", "Literal"]
+import numpy as np
+from jax._src import core, pjit
+
+__all__ = [
+    "ClosedJaxpr",
+    "Jaxpr",
+    "Literal",
+    "consts_of",
+    "evaluate_equation",
+    "evaluate_jaxpr",
+    "jit_again",
+    "literal_value",
+]
 
 Jaxpr, Literal = core.Jaxpr, core.Literal
 #: A jaxpr with its constants; since jax 0.12 every jaxpr has its own.
 ClosedJaxpr = getattr(core, "ClosedJaxpr", Jaxpr)
+
+
+def consts_of(program: Any) -> Sequence[Any]:
+    """Return the values of a jaxpr's constants; an open jaxpr of an older jax has none of its own."""
+    return tuple(getattr(program, "consts", ()))
+
+
+def literal_value(literal: Any) -> Any:
+    """Return the value of a literal in an equation in its own dtype, whatever jax's setting for 64 bits is."""
+    dtype = getattr(literal.aval, "dtype", None)
+    return np.asarray(literal.val, dtype)[()] if isinstance(dtype, np.dtype) else literal.val
+
+
+def evaluate_equation(equation: Any, operands: Sequence[Any]) -> list[Any]:
+    """Apply the primitive of an equation to operands, in the context in which it was traced, and return its results."""
+    primitive = equation.primitive
+    with equation.ctx.manager:
+        results = primitive.bind(*operands, **primitive.get_bind_params(equation.params))
+    return list(results) if primitive.multiple_results else [results]
+
+
+def evaluate_jaxpr(program: Any, operands: Sequence[Any]) -> list[Any]:
+    """Evaluate a jaxpr with its constants on operands, and return its results."""
+    return list(core.eval_jaxpr(getattr(program, "jaxpr", program), consts_of(program), *operands))
+
+
+def jit_again(function: Callable[..., Any], info: Any) -> Any:
+    """Return what ``jax.jit`` made of a user's function; ``info`` is jax's description of the options."""
+    return pjit._cpp_pjit(function, info)

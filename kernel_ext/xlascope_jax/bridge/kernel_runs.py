@@ -10,7 +10,7 @@ import jax
 from jax import tree_util
 
 from xlascope import records
-from xlascope.inspect.running.engines import CallHook, DispatchListener
+from xlascope.inspect.running.engines import ArgumentHolder, CallHook, DispatchListener
 from xlascope.inspect.running.engines import WatchedProgram as Running
 from xlascope.runtime import post_hooks
 
@@ -62,8 +62,9 @@ class KernelRuns:
         """Flatten a result with jax's pytree registry."""
         return list(tree_util.tree_leaves(out))
 
-    def argument_holder(self) -> None:
+    def argument_holder(self) -> ArgumentHolder | None:
         """Return None: the values of these programs are not known, so no arguments are held."""
+        return None
 
     def labels(self) -> Mapping[tuple[str, int], str]:
         """Return the labels of modules, which jax names by their functions alone."""

@@ -5,10 +5,9 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping
 from functools import partial
-from types import FunctionType, MappingProxyType, ModuleType
+from types import MappingProxyType
 from typing import Any, Literal
 
-import jax
 from jax import tree_util
 from jax._src.interpreters import mlir
 
@@ -21,7 +20,8 @@ from xlascope.xla.materialization import DISABLED_PASSES_OPTION, Materialization
 
 from .changes import apply_change, describe_keep_change
 from .detached import lower_detached
-from .hosts import NO_CALL, JaxCallHost, JaxProgramHost, copy_array
+from .functions import lowerable_function
+from .hosts import NO_CALL, JaxCallHost, JaxProgramHost, copy_array, lower_call
 from .programs import ProgramEntry
 from .stage_hooks import StageHooks, get_traced_record
 
@@ -34,7 +34,7 @@ class JaxProducer:
 
     def program(self, query: Query) -> Program | None:
         """Return the program of a call, or None if the function is not jax's."""
-        function = _lowerable_function(query)
+        function = lowerable_function(query)
         return None if function is None else self._program_of_call(query._replace(function=function))
 
     def find(self, number: int) -> Program | None:
@@ -48,7 +48,7 @@ class JaxProducer:
 
     def written_call(self, query: Query) -> WrittenCall | Literal["jitted"] | None:
         """Return the call as its user wrote it, that its function is jitted, or None if it is not jax's."""
-        function = _lowerable_function(query)
+        function = lowerable_function(query)
         if function is None or function is query.function:
             return None if function is None else "jitted"
         return WrittenCall(*query, tree_util.tree_map, tree_util.tree_leaves, copy_array)
@@ -61,7 +61,7 @@ class JaxProducer:
         ``options`` are XLA flags, ``keep`` says whether to materialize values.
         """
         with inspection():
-            lowered = _lower_call(query)
+            lowered = lower_call(query)
             entry = self._stages.programs.of_module(lowered._lowering.stablehlo())
         if entry is None:
             name = getattr(query.function, "__name__", "the function")
@@ -125,44 +125,3 @@ def _relower(entry: ProgramEntry, platform: str) -> Any:
     if lowering is None:
         raise QuestionError(f"jax has dropped the trace of {entry.name}: call it again, then ask")
     return lowering
-
-
-def _lower_call(query: Query) -> Any:
-    """Lower a call, and return jax's own Lowered, which libraries such as equinox and flax wrap in their own."""
-    function: Any = query.function
-    lowered = function.lower(*query.args, **query.kwargs)
-    while not isinstance(lowered, jax.stages.Lowered):
-        lowered = lowered.lowered
-    return lowered
-
-
-def _lowerable_function(query: Query) -> Any:
-    """Return the function of a call, jitted if necessary so that it can be lowered; None if it is not jax's."""
-    function = query.function
-    if hasattr(function, "lower") and not hasattr(function, "_jitted"):
-        return function
-    leaves = tree_util.tree_leaves((query.args, query.kwargs))
-    if any(isinstance(leaf, jax.Array) and _is_jax_object(getattr(leaf, "aval", None)) for leaf in leaves):
-        return jax.jit(function)
-    return jax.jit(function) if _computes_with_jax(function) else None
-
-
-def _is_jax_object(x: Any) -> bool:
-    return type(x).__module__.partition(".")[0] in ("jax", "jaxlib")
-
-
-def _computes_with_jax(function: Any) -> bool:
-    """Return whether a function refers to jax or one of its modules, and not to xlascope."""
-    while hasattr(function, "__wrapped__"):
-        function = function.__wrapped__
-    if not isinstance(function, FunctionType):
-        return False
-    global_modules = {
-        function.__globals__.get(name) for name in function.__code__.co_names if _is_global_module(name, function)
-    }
-    modules = {module.__name__.partition(".")[0] for module in global_modules if isinstance(module, ModuleType)}
-    return "jax" in modules and "xlascope" not in modules
-
-
-def _is_global_module(name: str, function: FunctionType) -> bool:
-    return isinstance(function.__globals__.get(name), ModuleType)

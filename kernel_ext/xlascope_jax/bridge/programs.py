@@ -55,10 +55,11 @@ class ProgramEntry:
     """Program of jax: its number and function, how it was traced, and its executables.
 
     ``relower(platform)`` lowers it for a platform (None if jax has dropped it). ``jaxpr_ref()`` is the jaxpr that was
-    lowered, while it exists. ``operands`` says which of its constants and inputs the executable takes (None if
-    unknown). ``is_trace_queued`` says that its trace is published, or will be soon. ``answer_cache`` holds results of
-    questions. A detached program has ``options``, XLA's flags in addition to those of its function, and
-    ``materialized``, the values that are behind barriers.
+    lowered, while it exists; ``closed_ref()`` is the same with its constants, ``unpruned_ref()`` the one that jax
+    traced, from which it dropped unused arguments. ``operands`` says which of its constants and inputs the executable
+    takes (None if unknown). ``is_trace_queued`` says that its trace is published, or will be soon. ``answer_cache``
+    holds results of questions. A detached program has ``options``, XLA's flags in addition to those of its function,
+    and ``materialized``, the values that are behind barriers.
     """
 
     number: int
@@ -76,6 +77,8 @@ class ProgramEntry:
     operands: tuple[bool, ...] | None = None
     answer_cache: dict[Any, Any] = field(default_factory=dict)
     jaxpr_ref: Callable[[], Any] = _return_none
+    closed_ref: Callable[[], Any] = _return_none
+    unpruned_ref: Callable[[], Any] = _return_none
     options: tuple[tuple[str, Any], ...] = ()
     materialized: Materialization = field(default_factory=Materialization)
 

@@ -8,8 +8,10 @@ from typing import Any
 from jax._src.interpreters import pxla
 
 from xlascope import records
+from xlascope.inspect.running.engines import ArgumentHolder
 from xlascope.inspect.running.engines import WatchedProgram as Running
 
+from .held_arguments import JaxArgumentHolder
 from .jax_compat import ClosedJaxpr
 from .kernel_runs import KernelRuns, as_running_programs
 from .programs import ProgramEntry, module_labels
@@ -21,7 +23,7 @@ class JaxRuns(KernelRuns):
 
     def __init__(self, stages: StageHooks) -> None:
         super().__init__(stages.programs)
-        self._programs = stages.programs
+        self._stages, self._programs = stages, stages.programs
         self.dispatched = stages.dispatched
 
     def key(self, function: Any) -> Any:
@@ -51,8 +53,9 @@ class JaxRuns(KernelRuns):
             *(ensure_compiled_record(entry, executable) for executable in entry.executables),
         ]
 
-    def argument_holder(self) -> None:
-        """Return None: the values of these programs are not known, so no arguments are held."""
+    def argument_holder(self) -> ArgumentHolder:
+        """Return a new holder of the arguments of the latest calls."""
+        return JaxArgumentHolder(self._stages)
 
     def labels(self) -> Mapping[tuple[str, int], str]:
         """Return the labels of the modules of all programs."""

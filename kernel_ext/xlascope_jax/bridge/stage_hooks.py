@@ -1,6 +1,7 @@
 """Hooks at the stages that a jax program passes through, and the records made there.
 
 =================================  ====================================================================================
+``pjit._infer_params``             a call goes through Python, with which arguments
 ``pjit._trace_for_jit``            a jitted function is traced: why, at which line, how long it took
 ``pxla.lower_sharding_computation``  which program this thread lowers next
 ``mlir.lower_jaxpr_to_module``     equations are named; the lowered jaxpr is described: ``Traced``, ``Lowered``
@@ -55,24 +56,36 @@ FROM_DISK = (
 )
 
 
+#: Called with a function, jax's description of its options, arguments and keyword arguments of a call through Python.
+CallListener = Callable[[Any, Any, tuple[Any, ...], dict[str, Any]], None]
+
+
 class _HookThreadState(threading.local):
-    """State of the hooks on one thread: the program it lowers, its disk cache hits, whether it bypasses that cache."""
+    """State of the hooks on one thread: the program it lowers, its disk cache hits, whether it bypasses that cache.
+
+    ``is_paused`` says that its programs are not watched now; ``operands`` are those of the functions that it traces or
+    lowers while they are captured, with the jaxprs.
+    """
 
     lowering: ProgramEntry | None = None
     hits = 0
     bypasses_disk_cache = False
+    is_paused = False
+    operands: list[tuple[Any, Sequence[Any]]] | None = None
 
 
 class StageHooks:
     """Hooks at the stages of jax's programs, active from :meth:`install` to :meth:`uninstall`.
 
     They add what jax traces, lowers and compiles to the registry ``programs``, and publish records of it.
-    ``dispatched`` are the listeners for calls through Python.
+    ``dispatched`` are the listeners for calls through Python; ``call_listeners`` get function, jax's options of it,
+    arguments and keyword arguments before such a call.
     """
 
     def __init__(self, programs: ProgramRegistry) -> None:
         self.programs = programs
         self.dispatched: list[DispatchListener] = []
+        self.call_listeners: list[CallListener] = []
         self._reasons = RetraceExplainer()
         self._thread = _HookThreadState()
         self._patches = PatchSet()
@@ -81,6 +94,7 @@ class StageHooks:
     def install(self) -> None:
         """Replace jax's functions by wrappers."""
         patch = self._patches.replace
+        patch(pjit, "_infer_params", self._wrap_infer_params)
         patch(pjit, "_trace_for_jit", self._wrap_trace_for_jit)
         patch(pxla, "lower_sharding_computation", self._wrap_lower_sharding_computation)
         patch(mlir, "lower_jaxpr_to_module", self._wrap_lower_jaxpr_to_module)
@@ -97,12 +111,31 @@ class StageHooks:
 
     # Tracing -------------------------------------------------------------------------------------------------------
 
+    def _wrap_infer_params(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a wrapper of jax's function that notifies the listeners of calls outside of any trace.
+
+        What jax's function returns are the parameters of the call, with its jaxpr, and its flat operands.
+        """
+
+        @wraps(original)
+        def infer_params(fun: Any, info: Any, args: Any, kwargs: Any) -> Any:
+            if self.call_listeners and not self._thread.is_paused and core.trace_state_clean():
+                for listener in tuple(self.call_listeners):
+                    with _log_exceptions():
+                        listener(fun, info, args, kwargs)
+            result = original(fun, info, args, kwargs)
+            if self._thread.operands is not None:
+                self._thread.operands.append((result[0].params["jaxpr"], result[1]))
+            return result
+
+        return infer_params
+
     def _wrap_trace_for_jit(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """Return a wrapper of jax's function that registers what is traced outside of any other trace."""
 
         @wraps(original)
         def trace_for_jit(fun: Any, *rest: Any) -> Any:
-            if not core.trace_state_clean():
+            if self._thread.is_paused or not core.trace_state_clean():
                 return original(fun, *rest)
             began, clock = time.time(), time.perf_counter()
             try:
@@ -152,9 +185,12 @@ class StageHooks:
 
         @wraps(original)
         def lower_sharding_computation(closed_jaxpr: Any, api_name: str, fun_name: str, *rest: Any, **more: Any) -> Any:
+            if self._thread.is_paused:
+                return original(closed_jaxpr, api_name, fun_name, *rest, **more)
             before = self._thread.lowering
             with _log_exceptions():
                 entry = self._thread.lowering = self._find_or_add_program(closed_jaxpr.jaxpr, fun_name)
+                entry.unpruned_ref = weakref.ref(closed_jaxpr)
                 entry.relower = entry.relower or _make_relower(
                     weakref.ref(closed_jaxpr), (api_name, fun_name, *rest), more
                 )
@@ -179,11 +215,13 @@ class StageHooks:
 
         @wraps(original)
         def lower_jaxpr_to_module(module_name: str, jaxpr: Any, *rest: Any, **more: Any) -> Any:
+            if self._thread.is_paused:
+                return original(module_name, jaxpr, *rest, **more)
             entry, named_jaxpr = self._thread.lowering, jaxpr
             with _log_exceptions():
                 entry = entry or self._find_or_add_program(jaxpr.jaxpr, module_name.removeprefix("jit_"))
                 entry.operands = _operand_mask(jaxpr.jaxpr, more.get("num_const_args", -1), more.get("ordered_effects"))
-                entry.jaxpr_ref = weakref.ref(jaxpr.jaxpr)
+                entry.jaxpr_ref, entry.closed_ref = weakref.ref(jaxpr.jaxpr), weakref.ref(jaxpr)
                 named_jaxpr = name_equations(jaxpr)
             began, clock = self._publish_start(entry, "lower")
             try:
@@ -252,6 +290,29 @@ class StageHooks:
             yield
         finally:
             self._thread.bypasses_disk_cache = False
+
+    @contextmanager
+    def capture_operands(self) -> Iterator[list[tuple[Any, Sequence[Any]]]]:
+        """Collect what functions that this thread traces or lowers in the ``with`` block are given.
+
+        The list gets a pair for each: the jaxpr of the function, and the flat operands of the call. Functions that
+        libraries wrap around ``jax.jit`` bring their arguments into a form of their own; these are what jax gets.
+        """
+        captured: list[tuple[Any, Sequence[Any]]] = []
+        self._thread.operands = captured
+        try:
+            yield captured
+        finally:
+            self._thread.operands = None
+
+    @contextmanager
+    def pause(self) -> Iterator[None]:
+        """Return a context manager in which programs that this thread traces and compiles are not watched."""
+        was_paused, self._thread.is_paused = self._thread.is_paused, True
+        try:
+            yield
+        finally:
+            self._thread.is_paused = was_paused
 
     def _register_executable(
         self, entry: ProgramEntry, executable: Any, devices: tuple[Any, ...], began: float, seconds: float, loaded: bool

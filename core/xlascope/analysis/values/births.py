@@ -6,7 +6,7 @@ the program runs: equation by equation, and within loops iteration by iteration.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -225,6 +225,7 @@ class Candidate(NamedTuple):
 def find_births(flow: ValueFlow, kind: Kind) -> list[Candidate]:
     """Return the events of one kind in the order in which they happened: arguments, and results of equations."""
     candidates = []
+    opened = {path.parent for path, position, _ in flow.values if position == "result"}
     for (path, position, _), value in flow.values.items():
         iterations = value.first_nan if kind == "nan" else value.first_inf
         if iterations is None or position not in ("argument", "result"):
@@ -238,9 +239,19 @@ def find_births(flow: ValueFlow, kind: Kind) -> list[Candidate]:
         when = moment(path, iterations, _loops_of(flow, path))
         earlier = [source(kind) for source in equation_place.operands]
         is_born = not any(other is not None and other < when for other in earlier)
-        is_born = is_born and equation_place.equation.operation not in _TRANSPARENT
+        is_born = is_born and not _comes_from_inside(equation_place.equation, opened)
         candidates.append(Candidate(when, value, is_born))
     return sorted(candidates, key=lambda candidate: candidate.moment)
+
+
+def _comes_from_inside(equation: Equation, opened: Container[EquationPath]) -> bool:
+    """Return whether the results of an equation come from programs that it holds and that are probed inside.
+
+    ``opened`` are the equations inside which values were probed. Of programs of jax a ``shard_map`` is not.
+    """
+    if equation.operation == "shard_map":
+        return equation.path in opened
+    return equation.operation in _TRANSPARENT
 
 
 def _loops_of(flow: ValueFlow, path: EquationPath) -> tuple[bool, ...]:

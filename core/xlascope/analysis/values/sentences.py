@@ -130,11 +130,10 @@ def _exponential(case: BirthCase) -> str:
 
 
 def _conversion(case: BirthCase) -> str:
-    statistics = case.statistics(0)
-    if case.kind != "inf" or statistics is None or statistics.maximum is None or statistics.minimum is None:
+    reach, limit = _reach(case.statistics(0)), _largest_number(case.dtype)
+    if reach is None or (case.kind == "nan" and (limit is None or reach <= limit)):  # some float8 have no infinity
         return ""
-    largest = max(abs(statistics.maximum), abs(statistics.minimum))
-    return f"{case.operands[0].dtype} to {case.dtype}: {largest:.4g} exceeds {_largest_words(case.dtype)}"
+    return f"{case.operands[0].dtype} to {case.dtype}: {reach:.4g} exceeds {_largest_words(case.dtype)}"
 
 
 def _integer_power(case: BirthCase) -> str:
@@ -184,6 +183,8 @@ def _infinite_operands(case: BirthCase) -> str:
 
 
 def _overflow(case: BirthCase) -> str:
+    if case.equation.operation in _OPAQUE_OPERATIONS:
+        return f"{case.equation.operation} gives infinity for finite operands"
     reaches = [_reach(operand.statistics) for operand in case.operands.values()]
     magnitudes = [reach for reach in reaches if reach is not None]
     reach = f" (its operands reach {max(magnitudes):.4g})" if magnitudes else ""
@@ -208,6 +209,11 @@ def _largest_number(dtype: str) -> float | None:
         return None
 
 
+#: Operations that compute something inside which is not looked at, so that nothing is known but their results.
+_OPAQUE_OPERATIONS = frozenset(
+    {"composite", "custom_call", "custom_linear_solve", "custom_vmap_call", "ffi_call", "io_callback", "pallas_call"}
+    | {"pure_callback", "reduce", "reduce_window", "run_scoped", "run_state", "shard_map"}
+)
 _DESCRIPTIONS: dict[str, Callable[[BirthCase], str]] = {
     **dict.fromkeys(("log", "sqrt", "rsqrt", "cbrt", "log2"), _zero_or_negative),
     **dict.fromkeys(("div", "rem"), _division),

@@ -158,6 +158,10 @@ class EngineCallHost(Host):
         """Return a function that makes the call as its user does, repeated by jaxlib in C++ where that is possible."""
         return make_user_call(self.call)
 
+    def argument_bytes(self) -> int:
+        """Return the bytes of the arrays among the call's arguments; see :meth:`.Host.argument_bytes`."""
+        return sum(int(getattr(operand, "nbytes", 0)) for operand in self.call.arguments.operands)
+
     def probed_ranges(self, selection: frozenset[records.EquationPath] | None) -> ProbedRun:
         """Run the call as a twin that finds the range of each value; see :meth:`.Host.probed_ranges`."""
         with inspection():

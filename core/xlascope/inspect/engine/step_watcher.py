@@ -27,9 +27,9 @@ from ...transforms.linear_trace import LinearTrace
 from ...xla.arrays.memory_check import available_bytes
 from ...xla.devices.backend import ArrayImpl, default_device
 from ..inspection_scope import inspecting, inspection
+from ..running.held_arguments import MAX_FREE_MEMORY_SHARE
 from ..series import Series
 from .call_hooks import add_listener, remove_listener
-from .held_arguments import MAX_FREE_MEMORY_SHARE
 from .sampled_step import SampledStep
 from .traced_calls import InspectedCall, jitted_of, trace_call
 

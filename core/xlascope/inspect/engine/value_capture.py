@@ -28,15 +28,17 @@ from ...settings import enable_x64
 from ...trace.values import aval_of
 from ...xla.arrays.key_array import keys_from_words
 from ..program import CapturedValue, QuestionError
+from ..value_measurements import (
+    UNKNOWN_LENGTH,
+    Site,
+    check_captured_size,
+    choose_iterations,
+    describe_missing,
+)
 from .traced_calls import InspectedCall
 from .value_probes import State
 from .value_runs import twin_executable
-from .value_twin import Site, Twin, TwinInterpreter, twin_of
-
-#: The iteration that stands for the last one.
-LAST_INDEX = -1
-#: The number of iterations of a loop whose length is not known before it runs.
-UNKNOWN_LENGTH = -1
+from .value_twin import Twin, TwinInterpreter, twin_of
 
 
 @dataclass(frozen=True)
@@ -143,45 +145,21 @@ def capture(
     shape, dtype = site.aval.shape, site.aval.dtype
     if key_type is not None:
         shape, dtype = (*shape, key_type.words), np.dtype(np.uint32)
-    _check_size(math.prod(shape) * dtype.itemsize, max_bytes)
-    chosen = tuple(_fit(number, length) for number, length in zip(iterations, site.loops, strict=False))
-    if len(chosen) < len(site.loops) or all(number == LAST_INDEX for number in iterations):
-        chosen = ()
+    check_captured_size(math.prod(shape) * dtype.itemsize, max_bytes)
+    chosen = choose_iterations(iterations, site.loops)
     twin = twin_of(program, Capture(position, index, shape, dtype, chosen), frozenset([path]))
     if not twin.sites:
         raise QuestionError("this value cannot be computed again: conditions of loops are not looked at")
     devices = len(twin.sites)
-    _check_size(devices * math.prod(shape) * dtype.itemsize, max_bytes)
+    check_captured_size(devices * math.prod(shape) * dtype.itemsize, max_bytes)
     executable = twin_executable(call, _without_results(program, twin))
     values, is_computed = executable(call.put_operands(executable), call.avals)
     if not np.asarray(is_computed).any():
-        raise QuestionError(_describe_missing(site, chosen))
+        raise QuestionError(describe_missing(site.loops, chosen))
     array: Any = np.asarray(values)  # on a CPU a view: one axis is taken off without a copy
     array = array if devices > 1 else array[0]
     array = array if key_type is None else keys_from_words(array, key_type)
     return CapturedValue(array, site.loops, chosen, devices)
-
-
-def _describe_missing(site: _Place, chosen: Sequence[int]) -> str:
-    if site.loops and chosen:
-        numbers = ", ".join(map(str, chosen))
-        return f"this value was not computed in iteration {numbers}: the loop is shorter, or a branch did not run"
-    return "this value was not computed in this call: it is in a branch or a loop that did not run"
-
-
-def _fit(number: int, length: int) -> int:
-    """Return an iteration within the length of its loop; negative ones count from the end where that is known."""
-    if length == UNKNOWN_LENGTH:
-        return max(0, number)
-    return min(number % length if -length <= number < 0 else max(number, 0), max(0, length - 1))
-
-
-def _check_size(size: int, max_bytes: int) -> None:
-    if size > max_bytes:
-        raise QuestionError(
-            f"this value has {size / 1e6:,.0f} MB, and values that are computed again may take {max_bytes / 1e6:,.0f} "
-            "MB (5 % of the free memory): return a slice of it, and look at that"
-        )
 
 
 def _find_place(program: ClosedJaxpr, path: EquationPath, position: Position, index: int) -> _Place:

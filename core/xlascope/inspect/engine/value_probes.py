@@ -38,28 +38,22 @@ from ...operations.slicing import concatenate, slice_in_dim
 from ...trace.bind import bind, bind1
 from ...trace.jaxpr_trace import stage
 from ...trace.values import aval_of
+from ..value_measurements import (
+    BINS,
+    EVENT_KINDS,
+    HISTOGRAM_STRIDE,
+    INFINITY_BITS,
+    MAGNITUDE_MASK,
+    MAX_HISTOGRAM_ELEMENTS,
+    MAX_LOOP_HISTOGRAM_ELEMENTS,
+    MIN_EXPONENT,
+    NEVER,
+    RAN,
+    SUM_COLUMNS,
+)
 
 State = list[Any]
 
-#: Bit of a code that says that the value was computed; the others are the bits of the largest magnitude in float32.
-RAN = np.uint32(1 << 31)
-#: Magnitude bits of infinity, and the mask of magnitude bits.
-INFINITY_BITS, MAGNITUDE_MASK = np.uint32(0x7F800000), np.uint32(0x7FFFFFFF)
-#: Iteration of an event that never happened.
-NEVER = np.int32(np.iinfo(np.int32).max)
-#: The kinds of events whose first iteration is found: the first NaN, and the first NaN or infinity.
-EVENT_KINDS = ("nan", "inf")
-#: The exponents that a histogram tells apart: 2**-127 (and less) to 2**127 (and more).
-MIN_EXPONENT, MAX_EXPONENT = -127, 127
-BINS = MAX_EXPONENT - MIN_EXPONENT + 1
-#: The number of elements from which a histogram is of every so many of them: an odd number, which meets all columns of
-#: a matrix.
-MAX_HISTOGRAM_ELEMENTS, HISTOGRAM_STRIDE = 1 << 12, 7
-#: First columns of a row of sums: numbers of elements; then the sum and the sum of squares.
-COUNTS = ("elements", "zeros", "subnormals", "nans", "infs", "negatives")
-_SUM_COLUMNS = len(COUNTS) + 2
-#: The same for a value in a loop, of whose every iteration a histogram is taken.
-MAX_LOOP_HISTOGRAM_ELEMENTS = 1 << 6
 #: The number of elements that are added to one partial sum; the least numbers of elements of a table, and of one of its
 #: rows, for which that pays.
 _PARTIAL_SUM_ELEMENTS, _MIN_SPLIT_ELEMENTS, _MIN_SPLIT_ROW = 16, 1 << 11, 1 << 7
@@ -185,7 +179,7 @@ class Statistics:
         """Return the state of ``count`` values that were not computed."""
         infinities = full((count,), np.float64(np.inf))
         return [
-            full((count, _SUM_COLUMNS), np.float64(0.0)),
+            full((count, SUM_COLUMNS), np.float64(0.0)),
             full((count, BINS), np.uint32(0)),
             infinities,
             full((count,), np.float64(-np.inf)),

@@ -39,35 +39,17 @@ from ...trace.values import aval_of
 from ...transforms.evaluate import evaluate
 from ...transforms.staging import stage_with_consts
 from ...xla.sharding.meshes import PartitionSpec
-from .value_probes import Magnitudes, Probe, State, Sums, as_row, concatenate_states, is_probed, probe_in_loop
-
-#: The paths of the equations to probe, relative to a program; None for all.
-Selection = frozenset[EquationPath] | None
-
-#: The largest number of elements of values that are measured together with others, as rows of a table: measuring them
-#: one by one costs more for starting kernels. The largest number of such rows, and of bytes of values that wait.
-MAX_SMALL_ELEMENTS, MAX_TABLE_ROWS, MAX_WAITING_BYTES = 1 << 10, 256, 1 << 22
-
-#: Operations whose results are bad exactly where an operand is: nothing is born in them, so they are not probed.
-_TRANSPARENT_OPERATIONS = frozenset(
-    {"reshape", "transpose", "broadcast_in_dim", "squeeze", "rev", "neg", "copy", "stop_gradient", "name"}
-    | {"optimization_barrier", "sharding_constraint", "abs"}
+from ..value_measurements import (
+    MAX_SMALL_ELEMENTS,
+    MAX_TABLE_ROWS,
+    MAX_WAITING_BYTES,
+    TRANSPARENT_OPERATIONS,
+    Selection,
+    Site,
+    join_paths,
+    selection_within,
 )
-
-
-class Site(NamedTuple):
-    """Value that a twin probes.
-
-    ``path`` is the equation, ``""`` for the program; ``position`` and ``number`` are its place there. ``depth`` is
-    the number of loops around it, ``devices`` are the indices on the devices of the ``shard_map`` around it, outermost
-    first.
-    """
-
-    path: EquationPath
-    position: Position
-    number: int
-    depth: int = 0
-    devices: tuple[int, ...] = ()
+from .value_probes import Magnitudes, Probe, State, Sums, as_row, concatenate_states, is_probed, probe_in_loop
 
 
 class Twin(NamedTuple):
@@ -191,14 +173,6 @@ class TwinInterpreter:
     def _selects(self, path: EquationPath) -> bool:
         return self.selection is None or path in self.selection
 
-    def _selection_within(self, path: EquationPath, body: int) -> Selection:
-        """Return the selection relative to a body of the equation at ``path``."""
-        if self.selection is None:
-            return None
-        depth = len(path.steps)
-        inside = (other.steps[depth:] for other in self.selection if other != path and other.within(path))
-        return frozenset(_to_path(steps) for steps in inside if steps[0].body == body)
-
     # Equations ------------------------------------------------------------------------------------------------------
 
     def evaluate(self, program: ClosedJaxpr, operands: Sequence[Any]) -> list[Any]:
@@ -262,11 +236,11 @@ class TwinInterpreter:
 
     def _body_twin(self, path: EquationPath, operation: Operation, body: int = 0) -> Twin:
         probe = probe_in_loop(self.probe) if isinstance(operation, (Scan, While)) else self.probe
-        return _get_twin(operation.bodies()[body], probe, self._selection_within(path, body))
+        return _get_twin(operation.bodies()[body], probe, selection_within(self.selection, path, body))
 
     def _add_body(self, path: EquationPath, body: int, twin: Twin, state: State, depth: int, loops: int = 0) -> None:
         """Add the sites of a body to those of this program; ``loops`` is 1 for the body of a loop."""
-        sites = [site._replace(path=_join(path, body, site.path), depth=site.depth + loops) for site in twin.sites]
+        sites = [site._replace(path=join_paths(path, body, site.path), depth=site.depth + loops) for site in twin.sites]
         if sites:
             self.parts.append(_Probed(list(state), sites, depth))
 
@@ -401,16 +375,4 @@ class TwinInterpreter:
 
 def is_transparent(operation: Operation) -> bool:
     """Return whether results of an operation are NaN or infinite exactly where its operands are."""
-    return operation.name in _TRANSPARENT_OPERATIONS or Trait.BARRIER in operation.traits
-
-
-def _join(path: EquationPath, body: int, inner: EquationPath) -> EquationPath:
-    """Return the path of an equation in a body of the one at ``path``; ``inner`` is relative to the body."""
-    return EquationPath(f"{path}/{body}.{inner}" if body else f"{path}/{inner}")
-
-
-def _to_path(steps: Sequence[Any]) -> EquationPath:
-    path = PROGRAM
-    for position, step in enumerate(steps):
-        path = path.child(step.number, step.body if position else 0)
-    return path
+    return operation.name in TRANSPARENT_OPERATIONS or Trait.BARRIER in operation.traits
