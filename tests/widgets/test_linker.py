@@ -220,3 +220,42 @@ def test_the_minifier_can_read_every_file(name):
     if name == "ground/element.js":  # it has quotes in regular expressions, and no template inside of another
         return
     assert nested_templates((assets.STATIC / name).read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize(
+    ("script", "short"),
+    [
+        ("const a = 1;\nconst b = a + 1;\n", "const a=1,b=a+1;"),
+        (
+            "const f = () => {\n  const c = 2;\n  return c;\n};\nconst b = f();\n",
+            "const f=()=>{const c=2;return c},b=f();",
+        ),
+        ("/** @type {X} */ const a = 1;\n// why\n/** @type {Y} */ const b = 2;\n", "const a=1,b=2;"),
+        ("const a = [\n  1,\n];\nconst [b] = a;\n", "const a=[1],[b]=a;"),
+        ("let a = 1;\nconst b = 2;\n", "let a=1;const b=2;"),
+        ("const a = [];\nif (a) a.push(1);\nconst b = 2;\n", "const a=[];if(a)a.push(1);const b=2;"),
+        ("const a = [];\n/** @type {X} */ let c = 1;\nconst b = 2;\n", "const a=[];let c=1;const b=2;"),
+        ("const a = {};\n/** @type {X} */ a.b = 1;\nconst b = 2;\n", "const a={};a.b=1;const b=2;"),
+        ("for (const a of []) {\n  const b = a;\n}\nconst c = 1;\n", "for(const a of[]){const b=a}const c=1;"),
+        ("const f = (x) => x;\nconst g = async (x) => x;\n", "const f=x=>x,g=async(x)=>x;"),
+        ("const f = (x, y) => x;\nconst g = ({ x }) => x;\n", "const f=(x,y)=>x,g=({x})=>x;"),
+        ("const f = `${[].map((x) => x)}`;\n", "const f=`${[].map((x) => x)}`;"),
+    ],
+)
+def test_a_script_without_what_says_nothing(script, short):
+    """It is shorter, and as it was: constants that follow each other are one declaration."""
+    assert assets._minify(script).replace("\n", "") == short
+    quickjs.Context().eval(script.replace("async ", ""))
+    quickjs.Context().eval(short.replace("async", ""))
+
+
+def test_what_nobody_imports_is_not_exported(write):
+    root = write(
+        {
+            "main.js": 'import { used } from "./other.js";\nexport const both = used();\nexport const more = 1;\n',
+            "other.js": "export function used() {\n  return spare();\n}\nexport function spare() {\n  return 7;\n}\n",
+        }
+    )
+    assert value(root, "[e.both, e.more, e.spare].join()", "main.js") == "7,1,"
+    text = link(root, "main.js")
+    assert "return { used };" in text and "return { both, more };" in text
