@@ -125,6 +125,7 @@ def test_values_that_are_computed_again() -> None:
         "free memory): return a slice of it, and look at that",
         "nowhere": "QuestionError: the program has no result 0 of an equation 77",
         "argument": [[7.0, 7.0], [], []],
+        "scan counts": [True] * 4,
     }
 
 

@@ -21,6 +21,7 @@ from xlascope.records import EquationPath
 from xlascope_ipython.answers import Answers
 from xlascope_ipython.replay import LATEST
 from xlascope_ipython.value_views import VIEWS, watch_value_calls
+from xlascope_jax.bridge.jax_compat import scan_counts
 
 PART = sys.argv[1]
 
@@ -449,7 +450,15 @@ def captured():
         "too large": refused(lambda: capture(jax.jit(decay), level, root, size=7)),
         "nowhere": refused(lambda: capture(jax.jit(decay), level, "77")),
         "argument": capture(jax.jit(decay), level, "", "argument"),
+        "scan counts": list(map(_agrees_with_parameters, (decay, jax.grad(decay), jax.vmap(decay), nested), 4 * level)),
     }
+
+
+def _agrees_with_parameters(function, x):
+    """Whether types tell what is carried as an older jax stores it; since 0.11 no parameters have these numbers."""
+    scans = [each for each in jax.make_jaxpr(function)(x).jaxpr.eqns if each.primitive.name == "scan"]
+    stored = [(each.params.get("num_consts"), each.params.get("num_carry")) for each in scans]
+    return all(numbers in (scan_counts(each), (None, None)) for each, numbers in zip(scans, stored, strict=True))
 
 
 compilations: list[str] = []

@@ -21,6 +21,7 @@ __all__ = [
     "evaluate_jaxpr",
     "jit_again",
     "literal_value",
+    "scan_counts",
 ]
 
 Jaxpr, Literal = core.Jaxpr, core.Literal
@@ -50,6 +51,23 @@ def evaluate_equation(equation: Any, operands: Sequence[Any]) -> list[Any]:
 def evaluate_jaxpr(program: Any, operands: Sequence[Any]) -> list[Any]:
     """Evaluate a jaxpr with its constants on operands, and return its results."""
     return list(core.eval_jaxpr(getattr(program, "jaxpr", program), consts_of(program), *operands))
+
+
+def scan_counts(equation: Any) -> tuple[int, int]:
+    """Return the numbers of constants and of carried values of a ``scan``, which come first among its operands.
+
+    They are told by the types, since jax 0.11 has no parameters with these numbers any more: what is not carried is
+    stacked along an axis that it does not have in the body.
+    """
+    program = equation.params["jaxpr"]
+    body = getattr(program, "jaxpr", program)
+
+    def count_stacked(outside: Sequence[Any], inside: Sequence[Any]) -> int:
+        return sum(x.aval.ndim > y.aval.ndim for x, y in zip(outside, inside, strict=True))
+
+    stacked_inputs = count_stacked(equation.invars, body.invars)
+    num_carry = len(equation.outvars) - count_stacked(equation.outvars, body.outvars)
+    return len(equation.invars) - stacked_inputs - num_carry, num_carry
 
 
 def jit_again(function: Callable[..., Any], info: Any) -> Any:

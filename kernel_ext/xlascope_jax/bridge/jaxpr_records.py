@@ -16,13 +16,15 @@ from xlascope.records.paths import PROGRAM, EquationPath
 
 from .bodies import bodies_of, open_jaxpr
 from .flop_counts import flops_of
-from .jax_compat import Jaxpr, Literal
+from .jax_compat import Jaxpr, Literal, scan_counts
 from .source_lines import find_user_line
 
 #: The maximum number of characters shown of a parameter: some contain functions, meshes or whole programs.
 _MAX_PARAMETER_CHARS = 200
 #: Parameters that are not shown.
-_HIDDEN_PARAMETERS = frozenset({"ctx_mesh", "debug_info", "jvp_jaxpr_fun", "jvp_jaxpr_thunk", "fwd_jaxpr_thunk", "bwd"})
+_HIDDEN_PARAMETERS = frozenset(
+    {"ctx_mesh", "debug_info", "jvp_jaxpr_fun", "jvp_jaxpr_thunk", "fwd_jaxpr_thunk", "bwd", "ft_in", "ft_out"}
+)
 
 #: jax's name-stack scope of rematerialized equations.
 _REMATERIALIZED_SCOPE = "rematted_computation"
@@ -131,7 +133,7 @@ class _JaxDescriber:
         return records.Equation(
             path=path,
             operation=operation,
-            parameters=_format_parameters(equation.params),
+            parameters=_format_parameters(_readable_parameters(equation)),
             inputs=tuple(map(self._name_of, equation.invars)),
             outputs=tuple(map(self._name_of, equation.outvars)),
             role=role,  # type: ignore[arg-type]
@@ -191,6 +193,14 @@ def _scope_and_role(names: Any, enclosing_role: str) -> tuple[str, str]:
     scopes = [entry.name for entry in names.stack if isinstance(entry, Scope) and entry.name]
     transformations = {entry.name for entry in names.stack if isinstance(entry, Transform)}
     return "/".join(scopes), "backward" if "transpose" in transformations else enclosing_role
+
+
+def _readable_parameters(equation: Any) -> dict[str, Any]:
+    """Return the parameters of an equation; those of a ``scan`` have the numbers that a newer jax does not store."""
+    if equation.primitive.name != "scan" or "num_carry" in equation.params:
+        return dict(equation.params)
+    num_consts, num_carry = scan_counts(equation)
+    return {**equation.params, "num_carry": num_carry, "num_consts": num_consts}
 
 
 def _format_parameters(params: dict[str, Any]) -> str:

@@ -32,7 +32,7 @@ from xlascope.records.paths import PROGRAM, EquationPath
 from xlascope.records.values import Position
 
 from .bodies import open_jaxpr, programs_in
-from .jax_compat import Literal, consts_of, evaluate_equation, evaluate_jaxpr, literal_value
+from .jax_compat import Literal, consts_of, evaluate_equation, evaluate_jaxpr, literal_value, scan_counts
 from .value_probes import Magnitudes, Probe, State, as_row, concatenate_states, is_probed, probe_in_loop
 
 #: Equations whose only body is evaluated in place of them.
@@ -304,7 +304,7 @@ class TwinInterpreter:
 
     def _apply_scan(self, path: EquationPath, equation: Any, operands: Sequence[Any]) -> Sequence[Any]:
         params = equation.params
-        num_consts, carried = params["num_consts"], params["num_carry"]
+        num_consts, carried = scan_counts(equation)
         consts, carry = operands[:num_consts], operands[num_consts : num_consts + carried]
         xs = operands[num_consts + carried :]
         (program,) = programs_in(equation)
