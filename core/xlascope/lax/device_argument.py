@@ -17,6 +17,7 @@ from ..trace.state import STATE
 from ..trace.tracer import TracerBase
 from ..trace.values import aval_of
 from ..xla.arrays.transfers import commit_to_device, put_on_device
+from ..xla.devices.backend import ArrayImpl
 from ..xla.sharding.named_shardings import MultiDeviceSharding, NamedSharding
 
 
@@ -48,6 +49,17 @@ def place_on_device(x: Any, device: Any) -> Any:
         return with_sharding_constraint(x, device) if isinstance(device, NamedSharding) else x
     with explicit_transfers:
         return commit_to_device(put_on_device(x, x.aval, device), device)
+
+
+def sharding_like(x: Any, shape: tuple[int, ...]) -> Any:
+    """Return where an array of that shape lies that is made like ``x``; None for the default device.
+
+    It is where ``x`` lies, if ``x`` is committed: to one device, or with the same shape to several. Inside a trace it
+    is None: there the compiler decides.
+    """
+    if x.__class__ is not ArrayImpl or STATE.trace is not None or not x._committed:
+        return None
+    return x.sharding if x.shape == shape or len(x.sharding.device_set) == 1 else None
 
 
 def fill_on_device(value: Any, shape: tuple[int, ...], device: Any) -> Any:

@@ -17,7 +17,7 @@ from ..operations.out_shardings import with_out_sharding
 from ..operations.shapes import broadcast_in_dim, expand_dims, transpose
 from ..trace.source import here
 from ..trace.values import aval_of
-from .device_argument import fill_on_device
+from .device_argument import fill_on_device, sharding_like
 
 
 def _shape(x: Any) -> tuple[int, ...]:
@@ -172,9 +172,12 @@ def full_like(
 ) -> Any:
     """Return an array filled with one value; dtype and shape are those of ``x`` where they are None.
 
-    It is committed to ``sharding`` if that is given: one over one or several devices.
+    It is committed to ``sharding`` if that is given: one over one or several devices. Else it lies where ``x`` lies,
+    if ``x`` is committed: to one device, or with the same shape to several.
     """
-    sizes = np.shape(x) if shape is None else shape
+    sizes = np.shape(x) if shape is None else _to_sizes(shape, "sizes of full_like")
+    if sharding is None:
+        sharding = sharding_like(x, sizes)
     if dtype is not None:
         return full(sizes, fill_value, dtype, sharding=sharding)
     aval = aval_of(x)

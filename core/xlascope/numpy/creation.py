@@ -13,7 +13,7 @@ from ..dtypes import dtype_kind, float0, to_canonical_dtype
 from ..ir.avals import make_aval, with_explicit_sharding
 from ..ir.requested_dtypes import resolve_requested_dtype
 from ..key_types import is_key
-from ..lax.device_argument import fill_on_device, place_on_device, with_device
+from ..lax.device_argument import fill_on_device, place_on_device, sharding_like, with_device
 from ..operations.conversion import convert_element_type
 from ..operations.operand_values import typed_scalar
 from ..operations.out_shardings import call_with_sharding, with_out_sharding
@@ -344,17 +344,21 @@ def empty_like(prototype: Any, dtype: Any = None, shape: Any = None, *, device: 
 def full_like(a: Any, fill_value: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
     """Return an array filled with one value, with the shape and dtype of ``a`` (or of a ShapeDtypeStruct).
 
+    It lies where ``a`` lies if ``a`` is committed to one device, or with the same shape to several.
+
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> print(jnp.full_like(xs.ShapeDtypeStruct((3,), jnp.float32), 2))
     [2. 2. 2.]
     """
     aval = aval_from_attributes(a) or aval_of(a)
-    sizes = aval.shape if shape is None else shape
+    sizes = aval.shape if shape is None else as_shape(shape)
     explicit = getattr(getattr(a, "aval", None), "explicit", None)
     if explicit is not None and sizes == aval.shape and device is None:
         return call_with_sharding(
             "full_like", explicit, full_like, (with_explicit_sharding(aval, None), fill_value, dtype)
         )
+    if device is None:
+        device = sharding_like(a, sizes)
     if dtype is not None:
         return full(sizes, fill_value, dtype, device=device)
     if is_key(aval.dtype) and fill_value.__class__ is int:

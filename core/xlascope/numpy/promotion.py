@@ -80,7 +80,7 @@ def _promotion_chains(x: ShapedArray, y: ShapedArray, any_rank: bool) -> tuple[O
     if settings:
         settings = boot.settings_of_traces()
         if not any_rank:
-            _check_ranks([x, y])
+            check_ranks([x, y])
     key = (x, y, boot.enable_x64.value, settings)
     chains = _promotion_chain_cache.get(key) or _promotion_chain_cache.promote(key)
     if chains is None:
@@ -184,8 +184,8 @@ def promote_args(operands: tuple[Any, ...], any_rank: bool = False, as_floats: b
     and booleans to floats.
     """
     avals = [aval_of(x) for x in operands]
-    if boot.trace_settings.value and not any_rank:
-        _check_ranks(avals)
+    if not any_rank:
+        check_ranks(avals)
     return promote_shapes((promote_dtypes_inexact if as_floats else promote_dtypes)(operands, avals), avals)
 
 
@@ -256,13 +256,13 @@ def promote_shapes(operands: list[Any], avals: list[ShapedArray]) -> list[Any]:
     return [_raise_rank(x, highest) for x in operands]
 
 
-def _check_ranks(avals: list[ShapedArray]) -> None:
+def check_ranks(avals: list[ShapedArray]) -> None:
     """Check that operands of these types have one rank, besides scalars.
 
     The setting ``numpy_rank_promotion`` says whether different ranks raise ValueError, give a warning, or are
     allowed.
     """
-    allowed = boot.numpy_rank_promotion.value
+    allowed = boot.numpy_rank_promotion.value if boot.trace_settings.value else "allow"
     if allowed == "allow" or len({a.ndim for a in avals if a.ndim}) <= 1:
         return
     shapes = " and ".join(str(a.shape) for a in avals)

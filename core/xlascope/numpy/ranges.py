@@ -33,7 +33,7 @@ from . import shaping
 from .axes import axis_of, whole_number
 from .creation import as_shape, astype
 from .jit_wrapped import jit_wrapped
-from .promotion import as_dtype, broadcast_shape, common_dtype, promote_dtypes_inexact, to_inexact
+from .promotion import as_dtype, broadcast_shape, check_ranks, common_dtype, promote_dtypes_inexact, to_inexact
 
 
 @with_out_sharding
@@ -97,9 +97,12 @@ def linspace(
 def _new_axis(axis: Any, start: Any, stop: Any) -> int:
     """Return ``axis`` as the nonnegative number of the axis along which the values lie in the result.
 
-    The result has one axis more than ``start`` and ``stop`` broadcast.
+    The result has one axis more than ``start`` and ``stop`` broadcast. Raises ValueError if they have different ranks
+    and ``numpy_rank_promotion`` forbids that.
     """
-    return axis_of(axis, max(len(aval_of(x).shape) for x in (start, stop)) + 1)
+    avals = [aval_of(start), aval_of(stop)]
+    check_ranks(avals)
+    return axis_of(axis, max(aval.ndim for aval in avals) + 1)
 
 
 def _require_count(num: Any) -> int:

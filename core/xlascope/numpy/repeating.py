@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import to_canonical_dtype
+from ..dtypes import dtype_kind, to_canonical_dtype
 from ..errors import ConcretizationTypeError
 from ..operations.arithmetic import add, rem
 from ..operations.conversion import convert_element_type
@@ -182,7 +182,11 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
         return _roll(a, steps=(shift,), axes=(axes[0],))
     if isinstance(shift, TracerBase) and shift.concrete() is None:
         return _dynamic_roll(a, shift, axes=tuple(axes))
-    steps, axis_numbers = np.broadcast_arrays(np.asarray(shift), np.asarray(axes, int))
+    shifts = np.asarray(shift)
+    if dtype_kind(shifts.dtype) not in "iub" and shifts.size:
+        kind = type(shift).__name__
+        raise TypeError(f"roll shifts by a whole number of places, got shift {shift!r} of type {kind}{here()}")
+    steps, axis_numbers = np.broadcast_arrays(shifts, np.asarray(axes, int))
     return _roll(a, steps=tuple(steps.ravel().tolist()), axes=tuple(axis_numbers.ravel().tolist()))
 
 

@@ -15,7 +15,6 @@ from ..operations.bits import bitwise_and, bitwise_or
 from ..operations.comparisons import eq, lt, ne
 from ..operations.complex_numbers import real_dtype
 from ..operations.conversion import bitcast_convert_type
-from ..operations.operand_values import typed_scalar
 from ..operations.selection import select
 from ..operations.tangent_arithmetic import neg
 from ..operations.trigonometry import atan2
@@ -183,7 +182,7 @@ def _float_divmod(x: Any, y: Any) -> tuple[Any, Any]:
 
 @cache_trace
 def power(x: Any, y: Any, /) -> Any:
-    """Return ``x`` to the power ``y``; a Python int ``y`` is computed by multiplications.
+    """Return ``x`` to the power ``y``; a Python int ``y`` is computed by multiplications, as is NumPy's beside floats.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.power(jnp.arange(4), 2))
@@ -192,10 +191,19 @@ def power(x: Any, y: Any, /) -> Any:
     if y.__class__ is int:
         x = x if hasattr(x, "aval") else as_dtype(x, aval_of(x).dtype)
         return _static_integer_power(x, y)
-    if x.__class__ is float and dtype_kind(_dtype_of(y)) in "iu":
-        x = typed_scalar(x, to_canonical_dtype(float))
+    exponent = aval_of(y)
+    if dtype_kind(exponent.dtype) in "iu":
+        if isinstance(y, np.integer) and hasattr(x, "aval") and dtype_kind(x.aval.dtype) in "fc":
+            return integer_pow(x, int(y))  # also with strict promotion, which permits no integer array
+        x = x if exponent.weak_type else _strengthen_inexact(x)
     x, y = promote_pair(x, y)
     return exponentials.pow(x, y) if dtype_kind(_dtype_of(x)) in "fc" else _integer_power(x, y)
+
+
+def _strengthen_inexact(x: Any) -> Any:
+    """Return a floating-point or complex base without weak type: as JAX has it beside integer exponents."""
+    base = aval_of(x)
+    return as_dtype(x, base.dtype) if base.weak_type and dtype_kind(base.dtype) in "fc" else x
 
 
 def _static_integer_power(x: Any, y: int) -> Any:

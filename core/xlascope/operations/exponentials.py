@@ -12,13 +12,14 @@ from ..dtypes import is_differentiable, is_integer
 from ..ir.jaxpr import Literal
 from ..records.traits import DIVISION, TRANSCENDENTAL
 from ..trace.bind import bind1, bind_inexact
+from ..trace.values import aval_of
 from .accuracy import AccuracyMode, Accurate, Tolerance
 from .arithmetic import add, div, integer_pow, mul, sub
 from .bits import bitwise_and
 from .comparisons import eq
 from .conversion import convert_element_type
 from .elementwise import Binary
-from .operand_values import dtype_of, match
+from .operand_values import match
 from .selection import select
 from .tangent_arithmetic import broadcast_to_result
 
@@ -194,8 +195,9 @@ class Pow(Binary, name="pow"):
 
 def pow(x: Any, y: Any) -> Any:
     """Return ``x`` to the power ``y``, elementwise; ``y`` may be an integer if ``x`` is floating-point or complex."""
+    base, exponent = aval_of(x), aval_of(y)
+    if is_differentiable(base.dtype) and is_integer(exponent.dtype):
+        weak = base.weak_type and exponent.weak_type
+        x, y = convert_element_type(x, base.dtype, weak), convert_element_type(y, base.dtype, weak)
     x, y = match(x, y)
-    base_dtype = dtype_of(x)
-    if is_differentiable(base_dtype) and is_integer(dtype_of(y)):
-        y = convert_element_type(y, base_dtype)
     return bind1(Pow.instance, x, y)

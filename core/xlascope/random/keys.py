@@ -128,19 +128,18 @@ def key_impl(keys: Any) -> str:
 
 
 def clone(key: Any) -> Any:
-    """Return the same key, to be used once more on purpose.
+    """Return the same key, or array of typed keys, to be used once more on purpose.
 
     >>> import xlascope as xs
     >>> key = xs.random.key(0)
     >>> xs.random.clone(key) == key
     Array(True, dtype=bool)
     """
-    same = check_key(key, "clone")
-    kind: Any = aval_of(key).dtype
-    if not is_key(kind):
-        return pass_through(key)
-    words = random_unwrap(same) if is_key(aval_of(same).dtype) else same
-    return random_wrap(words, kind.implementation)
+    kind: Any = getattr(getattr(key, "aval", None), "dtype", None)
+    if is_key(kind):
+        return random_wrap(random_unwrap(key), kind.implementation)
+    check_key(key, "clone")
+    return pass_through(key)
 
 
 def split(key: Any, num: int | Sequence[int] = 2) -> Any:

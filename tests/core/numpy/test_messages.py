@@ -33,6 +33,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "tensordot, sizes": (nested(lambda a, b: jnp.tensordot(a, b, 1)), TypeError, r"\(0,\) of shape \(4,\) .*\(5,\)"),
     "tensordot, lists": (nested(lambda a, b: jnp.tensordot(a, b, ([0], [0]))), TypeError, r"sizes \(4,\) and \(5,\)"),
     "tensordot, traced axes": (nested(lambda a, b: jnp.tensordot(a, b, a[0])), TypeError, "concrete value"),
+    "roll, shift": (lambda: jnp.roll(A, 1.5, 1), TypeError, r"roll shifts by a whole number of places, got shift 1\.5"),
     "dot": (nested(jnp.dot), TypeError, r"\(4,\) and \(5,\)"),
     "matmul": (nested(jnp.matmul), TypeError, r"shapes \(4,\) and \(5,\)"),
     "einsum": (nested(lambda a, b: jnp.einsum("i,i", a, b)), ValueError, "sizes 4 and 5"),

@@ -22,6 +22,7 @@ U = np.uint8([1, 200, 7])
 
 #: Functions of operands that fit: none of them may raise.
 ALLOWED: dict[str, Callable[[], Any]] = {
+    "NumPy's whole exponent": lambda: jnp.asarray(X) ** np.int32(2),
     "insert": lambda: jnp.insert(M, jnp.array([0, 2]), 1.0, axis=1),
     "packbits": lambda: jnp.packbits(M > 0, axis=1),
     "unpackbits": lambda: jnp.unpackbits(jnp.asarray(U)),
@@ -58,6 +59,8 @@ REFUSED: dict[str, tuple[str, Callable[[], Any]]] = {
     "operator of ranks": ("rank", lambda: jnp.asarray(M) + X),
     "function of ranks": ("rank", lambda: jnp.hypot(jnp.asarray(M), X)),
     "clip of ranks": ("rank", lambda: jnp.clip(jnp.asarray(M), jnp.asarray(X), 9.0)),
+    "linspace of ranks": ("rank", lambda: jnp.linspace(jnp.asarray(X), M, 3)),
+    "logspace of ranks": ("rank", lambda: jnp.logspace(M / 9, jnp.asarray(P), 3)),
     "rule of ranks": ("rank", lambda: jnp.logaddexp(jnp.asarray(M), X)),
     "jitted ranks": ("rank", lambda: xs.jit(lambda m, x: m * x)(M, X)),
     "operator of dtypes": ("dtype", lambda: jnp.asarray(X) + I),

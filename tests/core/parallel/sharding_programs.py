@@ -139,6 +139,9 @@ LYING = {
     ),
     "pmap": lambda lib: normalize(lib)(np.arange(8.0, dtype="float32")),
     "keys": lambda lib: lib.vmap(lib.random.normal)(cut(lib, lib.random.split(lib.random.key(0), 8), "x")),
+    "zeros_like": lambda lib: lib.numpy.zeros_like(cut(lib, A, "x", "y")),
+    "ones_like of another dtype": lambda lib: lib.numpy.ones_like(cut(lib, A, None, "y"), "int8"),
+    "full_like of lax": lambda lib: lib.lax.full_like(cut(lib, A, ("x", "y")), 2.5),
 }
 #: Numbers.
 VALUES = {
@@ -298,6 +301,23 @@ def created_there(lib):
     return np.array(wrong)
 
 
+def made_alike(lib):
+    """The devices of what is made like an array on one: with its shape, with another, in jit, and like several's."""
+    x, spread = lib.device_put(A, lib.devices()[3]), cut(lib, A, "x")
+    made = [
+        lib.numpy.zeros_like(x),
+        lib.numpy.ones_like(x, shape=2),
+        lib.lax.full_like(x, 2, shape=(3,)),
+        lib.numpy.zeros_like(x, device=lib.devices()[5]),
+        lib.numpy.zeros_like(lib.numpy.asarray(A)),
+        lib.numpy.zeros_like(spread, shape=(3,)),
+        lib.jit(lambda: lib.numpy.zeros_like(x))(),
+    ]
+    index = x.sharding.devices_indices_map(x.shape)[lib.devices()[3]]
+    return [sum(each.id for each in y.devices()) for y in made] + [index == (slice(None),) * 2]
+
+
+ALONE["what is made alike"] = made_alike, [3, 3, 3, 5, 0, 0, 0, True]
 ALONE["arrays are created where device says"] = created_there, np.array([])
 for dtype in ("float32", "bfloat16"):
     ALONE[f"extremes of {dtype} over devices are NaN"] = (

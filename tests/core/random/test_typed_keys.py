@@ -290,6 +290,13 @@ def test_a_copy_is_the_same_key(again: Callable[[Any], Any]) -> None:
     assert again(key) == key and again(key).dtype is key.dtype
 
 
+def test_several_keys_are_copied_and_lie_somewhere() -> None:
+    keys = random.split(random.key(9), 3)
+    assert (random.clone(keys) == keys).tolist() == [True] * 3
+    assert keys.is_fully_addressable and keys.is_fully_replicated and keys.on_device_size_in_bytes() >= 24
+    assert (keys.addressable_data(0) == keys).all() and keys.addressable_data(0).dtype is keys.dtype
+
+
 WRONG: dict[str, tuple[Callable[[Any], Any], str]] = {
     "+ 1": (lambda k: k + 1, "keys meet nothing but keys"),
     "+ itself": (lambda k: k + k, "add does not take keys"),

@@ -52,12 +52,23 @@ class KeyArray:
     sharding = property(lambda self: self.words.sharding)
     device = property(lambda self: self.words.device)
     committed = property(lambda self: self.words.committed)
+    is_fully_addressable = property(lambda self: self.words.is_fully_addressable)
+    is_fully_replicated = property(lambda self: self.words.is_fully_replicated)
     _committed = property(lambda self: self.words._committed)
     _sharding = property(lambda self: self.words._sharding)
 
     def devices(self) -> Any:
         """Return the devices that hold the array, as a set."""
         return self.words.devices()
+
+    def addressable_data(self, index: int) -> KeyArray:
+        """Return the keys that the device of this ``index`` among those of the process holds."""
+        words = self.words.addressable_data(index)
+        return KeyArray(words, make_aval(words.shape[:-1], self.aval.dtype))
+
+    def on_device_size_in_bytes(self) -> int:
+        """Return the bytes that the key words take on the devices."""
+        return int(self.words.on_device_size_in_bytes())
 
     def is_deleted(self) -> bool:
         """Return whether the memory was donated or deleted."""

@@ -37,4 +37,18 @@ library.nn.logsumexp(m, 1, b=jnp.array([0.0, 1.0, 2.0, 0.0]))
 library.grad(lambda v: library.nn.logsumexp(v, b=jnp.array([0.0, 1.0, 2.0])))(x)
 library.nn.standardize(h, mean=x, variance=p)
 library.nn.standardize(h, mean=0.5)
+(1 + 2j) ** i
+(1 + 2j) ** u
+2.5 ** k
+2.5 ** jnp.asarray(3)
+jnp.asarray(2.5) ** k
+jnp.asarray(2.5) ** jnp.full(3, 2)
+jnp.asarray(1 + 2j) ** i
+jnp.float_power(1 + 2j, i)
+jnp.asarray(2.5) ** np.int32(2)
+jnp.asarray(2.5) ** jnp.asarray(2.0)
+library.lax.pow(2.5, i)
+library.lax.pow(1 + 2j, s)
+library.lax.pow(x, k)
+library.lax.pow(jnp.asarray(2.5), jnp.asarray(3))
 """
