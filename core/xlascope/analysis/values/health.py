@@ -95,7 +95,7 @@ def _find_births(births: Sequence[Birth]) -> Iterator[Finding]:
         if birth.kind == "inf" and birth.operation == "div":
             action = _ACTIONS.get(birth.sentence.rpartition("in the derivative of ")[2], action)
         if birth.is_argument:
-            action = "look at where that argument was made; in a loop xlascope.watch_values finds the step"
+            action = "ask about the call that made it; of a step made with xlascope.jit, watch_values finds that call"
         where = "".join(f" in iteration {number}" for number in birth.iterations[-1:])
         yield _make_finding(rule, f"{birth.sentence}{where}", action, 1.0, birth.source, birth.path or None)
 
