@@ -262,6 +262,7 @@ tanh_p: Primitive
 threefry2x32_p: Primitive
 top_k_p: Primitive
 transpose_p: Primitive
+unknown_tangents_p: Primitive
 while_p: Primitive
 xor_p: Primitive
 zeta_p: Primitive

@@ -65,6 +65,7 @@ OF_FUNCTIONS = {
     "pure_callback",
     "remat2",
     "repeated",
+    "unknown_tangents",
 }
 #: Operations on several devices: tests/core/parallel has programs of each of them.
 ON_DEVICES = {"mesh_cast", "shard_map", "sharding_constraint"}
