@@ -6,6 +6,7 @@ import json
 import threading
 import weakref
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ import pytest
 import xlascope as xs
 import xlascope.numpy as jnp
 from xlascope import inspect, records
-from xlascope.inspect.engine import step_watcher
+from xlascope.inspect.engine import sampled_step, step_watcher
 from xlascope.inspect.series import Series
 
 
@@ -397,6 +398,22 @@ def test_calls_that_cannot_be_watched_are_explained(place: str) -> None:
             UNWATCHED[place](step)
         assert both.history.calls == 2
         assert place in str(both)
+
+
+def test_calls_that_a_sample_waits_for_are_not_its_processor_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [0.0]
+    monkeypatch.setattr(sampled_step.time, "process_time", lambda: clock[0])
+
+    def spend(seconds: float) -> None:
+        clock[0] += seconds
+
+    step = object.__new__(sampled_step.SampledStep)
+    step.values = ()
+    monkeypatch.setattr(step, "_rows", {}, raising=False)
+    monkeypatch.setattr(step, "_run", lambda call: spend(0.5))
+    queued = SimpleNamespace(block_until_ready=lambda: spend(100.0))
+    sample = step.sample(SimpleNamespace(arguments=SimpleNamespace(operands=[queued])))  # type: ignore[arg-type]
+    assert sample.processor_seconds == 0.5
 
 
 def test_a_series_keeps_its_bound_and_its_order() -> None:

@@ -18,10 +18,14 @@ from .value_twin import Twin, twin_of
 
 
 class Sample(NamedTuple):
-    """Numbers of one call: of each watched value its norm, its share of zeros, or the loss itself."""
+    """Numbers of one call: of each watched value its norm, its share of zeros, or the loss itself.
+
+    ``seconds`` are those of the clock, ``processor_seconds`` of the process.
+    """
 
     numbers: tuple[float, ...]
     seconds: float
+    processor_seconds: float
 
     @property
     def is_bad(self) -> bool:
@@ -53,16 +57,17 @@ class SampledStep:
     def sample(self, call: InspectedCall) -> Sample:
         """Run the twin on the arguments of a call, which stay, and wait for its numbers.
 
-        The seconds begin when the arguments are there: the loop has to wait for them as well.
+        The seconds begin when the arguments are there: the loop has to wait for them as well, and earlier calls that
+        run meanwhile take processor time.
         """
         for leaf in call.arguments.operands:
             if hasattr(leaf, "block_until_ready"):
                 leaf.block_until_ready()
-        began = time.perf_counter()
+        began, processor = time.perf_counter(), time.process_time()
         with inspection():
             table = self._run(call)
         numbers = tuple(_number_of(value, table[self._rows[value.path, value.output]]) for value in self.values)
-        return Sample(numbers, time.perf_counter() - began)
+        return Sample(numbers, time.perf_counter() - began, time.process_time() - processor)
 
     def _run(self, call: InspectedCall) -> Any:
         operands = call.put_operands(self._executable)

@@ -226,18 +226,16 @@ class StepWatcher:
 
     def _watch(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         began, processor = self._now()
-        paused = self._processor_began
         with inspection():
             call = trace_call(self._function(), args, kwargs)
-        seconds = time.perf_counter() - began
+        seconds, processor_seconds = time.perf_counter() - began, time.process_time() - processor
         self.sampled_step = self._steps.get(call.traced.number)
         if self.sampled_step is None:
             self._prepare(call)
         if self._is_due:
             self._is_due, self._skips = False, 0
             self.lost_seconds += 2 * seconds  # the call itself came through Python, too
-            self._sample(call, args, kwargs)
-            self._twin_processor_seconds = time.process_time() - processor - (self._processor_began - paused)
+            self._twin_processor_seconds = processor_seconds + self._sample(call, args, kwargs)
             self._processor_lost += self._twin_processor_seconds
         self._hold(args, kwargs)
         self._python_call = call.traced.number
@@ -282,10 +280,11 @@ class StepWatcher:
         if count > (self._held.maxlen or 0):
             self._held = deque(self._held, maxlen=count)
 
-    def _sample(self, call: InspectedCall, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def _sample(self, call: InspectedCall, args: tuple[Any, ...], kwargs: dict[str, Any]) -> float:
+        """Take a sample of a call, unless there is none; return the processor time that it took."""
         step = self.sampled_step
         if step is None or step.reason or self.bad_step is not None:
-            return
+            return 0.0
         sample = step.sample(call)
         self.lost_seconds += sample.seconds
         self.twin_seconds = sample.seconds
@@ -298,6 +297,7 @@ class StepWatcher:
         if sample.is_bad and self.bad_step is None:
             self._note_bad(self.calls, [*self._held, _Held(self.calls, args, kwargs)])
         self._changed()
+        return sample.processor_seconds
 
     def _hold(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         if self._held.maxlen:
