@@ -98,7 +98,10 @@ def test_nearly_all_time_and_work_has_an_equation(
     instructions, unknown = (sum(getattr(k, name) for k in fused) for name in ("instructions", "unknown"))
     with capsys.disabled():
         print(f"\n{program.__name__}: {share:.1%} of device time, {1 - unknown / instructions:.1%} of {instructions}")
-    assert 0.95 <= share <= 1 + 1e-9
+    assert share <= 1 + 1e-9
+    ran = {call.kernel for call in account.mean.kernels} if account.mean is not None else set[str]()
+    unattributed = [kernel for kernel in compiled.kernels if not kernel.equations and not kernel.moves]
+    assert ran and {kernel.name for kernel in unattributed if kernel.bytes_written > 8} & ran == set()  # but counters
     assert unknown / instructions <= 0.05
     equations = {each.path for each in traced.jaxpr.walk()}
     assert {path for kernel in compiled.kernels for path in kernel.equations} <= equations

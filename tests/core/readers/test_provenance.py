@@ -70,6 +70,31 @@ def test_a_copy_of_a_loops_result_says_whose_it_is_and_has_no_equation() -> None
     assert (kernels["wrapped"].equations, kernels["wrapped"].moves) == ((), ())
 
 
+def test_the_copy_of_zeros_that_a_loop_starts_from_is_the_loops() -> None:
+    text = """HloModule jit_f
+%fill (zero: f32[]) -> f32[8] {
+  %zero = f32[] parameter(0)
+  ROOT %zeros = f32[8]{0} broadcast(%zero), dimensions={}
+}
+%body (c: (f32[8], f32[8])) -> (f32[8], f32[8]) {
+  ROOT %c = (f32[8]{0}, f32[8]{0}) parameter(0)
+}
+%test (t: (f32[8], f32[8])) -> pred[] {
+  %t = (f32[8]{0}, f32[8]{0}) parameter(0)
+  ROOT %no = pred[] constant(false)
+}
+ENTRY %main () -> (f32[8], f32[8]) {
+  %constant = f32[] constant(0)
+  %fill.1 = f32[8]{0} fusion(%constant), kind=kLoop, calls=%fill
+  %copy.1 = f32[8]{0} copy(%fill.1)
+  %start = (f32[8]{0}, f32[8]{0}) tuple(%fill.1, %copy.1)
+  ROOT %loop = (f32[8]{0}, f32[8]{0}) while(%start), condition=%test, body=%body, metadata={op_name="jit(f)/e3/while"}
+}"""
+    kernels = {each.name: each for each in read_kernels(text)}
+    assert (kernels["fill.1"].equations, kernels["fill.1"].moves) == (("3",), ())
+    assert (kernels["copy.1"].equations, kernels["copy.1"].moves) == ((), ("3",))
+
+
 def test_what_a_branch_is_given_is_its_conditionals() -> None:
     text = """HloModule jit_f
 %first (x: f32[8]) -> f32[8] {

@@ -69,6 +69,8 @@ def provenance_of(module: Module) -> dict[tuple[str, str], EquationPaths]:
 def data_of(module: Module, provenance: ProvenanceMap) -> dict[tuple[str, str], EquationPaths]:
     """Return for each instruction the equations whose results it holds: those it works for, or of a copy its source's.
 
+    A fusion that has no equation of its own holds the result of the instruction at its root: the zeros that a loop's
+    buffers start from, for instance.
     Values carried by a loop are attributed to the loop, and operands of a conditional's branches to the conditional.
     ``provenance`` is the result of :func:`provenance_of`.
 
@@ -97,7 +99,15 @@ def data_of(module: Module, provenance: ProvenanceMap) -> dict[tuple[str, str], 
                 data[computation.name, name] = carried
             elif instruction.opcode in MOVE_OPCODES and instruction.operands and not data[computation.name, name]:
                 data[computation.name, name] = data.get((computation.name, instruction.operands[0]), ())
+            elif instruction.opcode == "fusion" and not data[computation.name, name]:
+                data[computation.name, name] = _equations_of_root(module, instruction, provenance)
     return data
+
+
+def _equations_of_root(module: Module, fusion: Instruction, provenance: ProvenanceMap) -> EquationPaths:
+    """Return the equations of the instruction whose result is a fusion's; a nameless constant's come from its users."""
+    inside = module.computations.get(fusion.called[0]) if fusion.called else None
+    return provenance[inside.name, inside.root.name] if inside is not None and inside.root is not None else ()
 
 
 def named_paths(instruction: Instruction) -> EquationPaths:
