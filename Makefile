@@ -1,5 +1,5 @@
 # make lab     open the first notebook in JupyterLab; LAB_ARGS=--no-browser prints its address instead
-# make test    style, types and the fast part of the tests: what has to pass
+# make test    style, types, the tests nearest to what has changed since it passed, and the fast part: what has to pass
 # make test-all  style, types and all tests that are not slow, which CI runs
 # make check   style, types and the tests nearest to what has changed, in a minute
 # make slow    the tests marked slow
@@ -39,14 +39,15 @@ WAITING := --numprocesses 3 --dist worksteal
 # In a container one is often root, and JupyterLab asks to be told that it may run so.
 ALLOW_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 
-.PHONY: lab test test-all check style format types front-types pytest pytest-fast slow patrol mutants durations unsteady judge fuzz answers matrix names notebooks docs pictures doc-images wheel bench guard clean
+.PHONY: lab test test-all check style format types front-types pytest pytest-near pytest-fast slow patrol mutants durations unsteady judge fuzz answers matrix names notebooks docs pictures doc-images wheel bench guard clean
 .DELETE_ON_ERROR:
 
 lab: $(VENV)/.installed-lab
 	@echo "Starting JupyterLab with $(NOTEBOOK); Ctrl+C twice ends it"
 	@$(BIN)/python -m jupyterlab --ServerApp.ip=127.0.0.1 $(ALLOW_ROOT) --LabApp.default_url="/lab/tree/$(NOTEBOOK)" $(LAB_ARGS)
 
-test: style types pytest-fast
+test: style types pytest-near pytest-fast
+	$(BIN)/python -m tests.passed
 
 test-all: style types pytest
 
@@ -87,7 +88,11 @@ else
 	$(PYTEST) $(PYTEST_ARGS)
 endif
 
-# The same without thorough tests: see tests/thorough.py.
+# The tests nearest to what has changed since `make test` passed: see tests/nearby.py.
+pytest-near: $(VENV)/.installed-test
+	$(PYTHON_CACHED) -m tests.nearby --live --seconds 60
+
+# The same as pytest without thorough tests: see tests/thorough.py.
 pytest-fast: $(VENV)/.installed-test
 	$(RERUN) $(PARALLEL) -m "not slow and not thorough and not live"
 	$(RERUN) $(WAITING) -m "not slow and not thorough and live"

@@ -1,143 +1,85 @@
-"""`make check`: the tests that what has changed can reach, nearest first, for a minute.
+"""`make check` and `make test`: the tests that what has changed can reach, nearest first, for a minute.
 
-Nearness is counted in imports: a test that names what a changed file defines, or that stands in the folder of its
-room, is one step from it; whoever imports that is one further. When the time is up it says how many have run:
-`make test` runs them all.
+Nearness is recorded for most source files: the tests that cover most of its lines for their time (`tests/nearest.py`).
+For a file that the record does not have, it is counted in imports (`tests/reach.py`). When the time is up it says how
+many tests have run.
 """
 
 from __future__ import annotations
 
-import ast
-import re
-import signal
-import subprocess
+import argparse
+import itertools
+import json
 import sys
-from collections import defaultdict
-from collections.abc import Iterable, Iterator
+import tempfile
+import time
+from collections.abc import Sequence
 from pathlib import Path
 
-from xlascope.names import find_homes
+from tests import nearest, passed, rerun
+from tests.reach import has_examples, is_test, reached
+from tests.selection import name_of
 
 ROOT = Path(__file__).resolve().parents[1]
-SOURCES = {
-    "xlascope": ROOT / "core",
-    "xlascope_ipython": ROOT / "kernel_ext",
-    "xlascope_jax": ROOT / "kernel_ext",
-    "xlascope_widgets": ROOT / "widgets",
-    "tests": ROOT,
-}
-#: Packages, and the folders of tests that are laid out as they are.
-MIRRORED = {
-    "core/xlascope": "core",
-    "kernel_ext/xlascope_ipython": "kernel_ext",
-    "kernel_ext/xlascope_jax": "jax",
-    "widgets/xlascope_widgets": "widgets",
-}
-#: Packages whose names are found on first use, and how programs call them.
-LAZY = ("xlascope", "xlascope.numpy", "xlascope.lax")
-_USED = re.compile(r"\b(?:xs|xlascope|jnp|numpy|lax|library)\.([a-z]\w*)")
 #: Seconds that the tests may take.
 TIME = 40
+#: Most files of tests that a file reaches by imports alone.
+MAX_REACHED = 12
+#: pytest's exit code.
+_NOTHING_COLLECTED = 5
 
 
-def main(changed: list[Path]) -> int:
-    """Run the tests that the files reach, the nearest first; the exit code of pytest, 0 where its time was up."""
-    chosen = reached(changed)
-    if not chosen:
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the tests that files reach, the nearest first; return 0 where none failed in the time that there was."""
+    parser = argparse.ArgumentParser(prog="python -m tests.nearby", description=__doc__)
+    parser.add_argument("files", nargs="*", type=Path, help="instead of those that changed since `make test` passed")
+    parser.add_argument("--seconds", type=float, default=TIME, help="how long the tests may take")
+    parser.add_argument("--live", action="store_true", help="also tests that drive browsers, kernels and profilers")
+    chosen = parser.parse_args(arguments)
+    changed = [path.resolve() for path in chosen.files] or passed.changed_files()
+    names = nearest_tests(changed)
+    if not names:
         print("no test reaches what has changed")
         return 0
-    command = [sys.executable, "-m", "pytest", "-q", "-n", "auto", "--maxprocesses", "4", "--dist", "worksteal"]
-    process = subprocess.Popen([*command, "-m", "not slow and not live", *map(str, chosen)], cwd=ROOT)
-    try:
-        return process.wait(TIME)
-    except subprocess.TimeoutExpired:
-        process.send_signal(signal.SIGINT)
-        process.wait()
-    print(f"{TIME} seconds are over; {len(chosen)} files were chosen. `make test` runs all tests")
-    return 0 if process.returncode == 2 else process.returncode
+    print(f"{len(changed)} files have changed: {len(names)} groups of tests are near, for {chosen.seconds:g} s")
+    return _run(names, chosen.seconds, live=chosen.live)
 
 
-def changed_files() -> list[Path]:
-    """What differs from the last commit, new files too."""
-    ask = ("git diff --name-only HEAD", "git ls-files --others --exclude-standard")
-    said = (subprocess.run(each.split(), cwd=ROOT, capture_output=True, text=True, check=True).stdout for each in ask)
-    return [ROOT / line for lines in said for line in lines.splitlines()]
+def _run(names: Sequence[str], seconds: float, *, live: bool) -> int:
+    """Run the tests that are named until the time is up, and return the exit code of what ran."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "chosen.json")
+        path.write_text(json.dumps(names), encoding="utf-8")
+        files = dict.fromkeys(name.partition("::")[0] for name in names)
+        command = ["-q", "-n", "3" if live else "auto", "--maxprocesses", "4", "--dist", "load", "--maxschedchunk", "2"]
+        command += ["-m", "not slow" if live else "not slow and not live"]
+        command += ["-p", "tests.selection", "--select-from", str(path), *files]
+        code, ran = rerun.run(command, time.monotonic() + seconds)
+    print(f"{len(ran)} of the nearest tests ran; `make test-all` runs all tests")
+    return 0 if code == _NOTHING_COLLECTED else code
 
 
-def reached(changed: Iterable[Path]) -> list[Path]:
-    """Test files, and changed files with doctests, by their distance from what has changed."""
-    users = _users()
-    distance = dict.fromkeys(changed, 0)
-    level = list(distance)
-    while level:
-        level = [user for path in level for user in sorted(users[path]) if user not in distance]
-        distance |= {path: 1 + max(distance.values()) for path in level}
-    tests = [path for path in distance if _is_test(path) or (distance[path] == 0 and _has_examples(path))]
-    return sorted(tests, key=lambda path: distance[path])
+def nearest_tests(changed: Sequence[Path]) -> list[str]:
+    """Return names of tests (see `tests/selection.py`), the nearest first: in turn those of each file that changed.
+
+    A file of tests that changed comes first and whole.
+    """
+    record = nearest.read_record()
+    own = [_name(path) for path in changed if is_test(path)]
+    lists: list[list[str]] = []
+    for path in changed:
+        units = record.get(_name(path))
+        if units is not None:
+            lists.append([*([_name(path)] if has_examples(path) else []), *map(name_of, units)])
+    unknown = [path for path in changed if _name(path) not in record and not is_test(path)]
+    lists += [[_name(path) for path in reached([path])[:MAX_REACHED]] for path in unknown]
+    in_turn = (name for names in itertools.zip_longest(*lists) for name in names if name is not None)
+    return list(dict.fromkeys([*own, *in_turn]))
 
 
-def _users() -> dict[Path, set[Path]]:
-    """Who uses a file, by its imports, by public names, or by standing in the folder of its tests."""
-    files = {_module(path): path for path in _files()}
-    homes = {name: home.module for package in LAZY for name, home in find_homes(package, _stub(package)).items()}
-    users = defaultdict(set)
-    for path in files.values():
-        for module in _used(path, homes):
-            if (there := files.get(module)) and there != path:
-                users[there].add(path)
-        for mirrored in _mirrored(path):
-            users[mirrored].add(path)
-    return users
-
-
-def _files() -> Iterator[Path]:
-    return (path for package, source in SOURCES.items() for path in (source / package).rglob("*.py"))
-
-
-def _module(path: Path) -> str:
-    for source in SOURCES.values():
-        if source != ROOT and path.is_relative_to(source):
-            return ".".join(path.relative_to(source).with_suffix("").parts).removesuffix(".__init__")
-    return ".".join(path.relative_to(ROOT).with_suffix("").parts)
-
-
-def _stub(package: str) -> Path:
-    return SOURCES["xlascope"].joinpath(*package.split("."), "__init__.pyi")
-
-
-def _used(path: Path, homes: dict[str, str]) -> Iterator[str]:
-    """The modules that a file imports, and in tests those where the public names are that it calls."""
-    text = path.read_text(encoding="utf-8")
-    package = _module(path).split(".") if path.name == "__init__.py" else _module(path).split(".")[:-1]
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            above = package[: len(package) + 1 - node.level] if node.level else []
-            module = ".".join([*above, *filter(None, [node.module])])
-            yield module
-            yield from (f"{module}.{alias.name}" for alias in node.names)
-    if path.is_relative_to(ROOT / "tests"):
-        yield from (homes[name] for name in set(_USED.findall(text)) if name in homes)
-        beside = path.with_name(path.name.removeprefix("test_"))  # the table of a file of tests
-        yield from [_module(beside)] if beside != path else []
-
-
-def _mirrored(test: Path) -> Iterator[Path]:
-    """The files whose tests stand in a test's folder: a room of the engine, or another package."""
-    for package, folder_name in MIRRORED.items():
-        folder = ROOT / "tests" / folder_name
-        if test.is_relative_to(folder) and (test.parent != folder or folder.name != "core"):
-            yield from (ROOT / package / test.parent.relative_to(folder)).glob("**/*.*")
-
-
-def _is_test(path: Path) -> bool:
-    return path.is_relative_to(ROOT / "tests") and path.name.startswith("test_") and path.suffix == ".py"
-
-
-def _has_examples(path: Path) -> bool:
-    return path.suffix == ".py" and path.exists() and ">>> " in path.read_text(encoding="utf-8")
+def _name(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
 
 
 if __name__ == "__main__":
-    sys.exit(main([Path(each).resolve() for each in sys.argv[1:]] or changed_files()))
+    sys.exit(main())

@@ -19,6 +19,9 @@ RECORD = ROOT / "tests" / "data" / "thorough.json"
 #: Parts of the rows of a function.
 QUARTERS = 4
 
+#: A quarter of the rows of a test function: the function's id and the number of the quarter.
+Unit = tuple[str, int]
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
@@ -45,6 +48,15 @@ def quarter_of(test: str) -> int:
     (1, 0)
     """
     return zlib.crc32(test.encode()) % QUARTERS if "[" in test else 0
+
+
+def unit_of(test: str) -> Unit:
+    """Return the unit to which a test belongs.
+
+    >>> unit_of("tests/test_a.py::test_b[c]")
+    ('tests/test_a.py::test_b', 1)
+    """
+    return test.partition("[")[0], quarter_of(test)
 
 
 def quarters_of(test: str) -> int:

@@ -1,7 +1,7 @@
 """`make mutants`: how many changes of our functions the tests notice, the fast part of them and the whole suite.
 
 python -m tests.mutation coverage       run all tests that are not slow with coverage: about half an hour
-python -m tests.mutation fast-part      choose what `make test` runs, by coverage and recorded costs
+python -m tests.mutation fast-part      choose what `make test` runs always and after changes, by coverage and costs
 python -m tests.mutation draw           draw mutants (--seed, --count)
 python -m tests.mutation run            try those that have not been tried; interrupt it and go on as you like
 python -m tests.mutation report         what was noticed, with 95 % intervals, and each mutant that nothing noticed
@@ -24,7 +24,7 @@ from pathlib import Path
 from cosmic_ray.work_db import WorkDB, use_db
 from cosmic_ray.work_item import WorkItem
 from tests import durations
-from tests.mutation import contexts, fast_part, intervals, sampling
+from tests.mutation import contexts, fast_part, intervals, nearest, sampling
 from tests.mutation.contexts import FOLDER, ROOT
 
 #: Mutants that are tried at the same time, each in a copy of the repository.
@@ -130,6 +130,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return measure()
     if chosen.command == "fast-part":
         print(fast_part.write(chosen.seconds, chosen.live_seconds))
+        print(nearest.write(sampling.SOURCES))
     elif chosen.command == "draw":
         draw(chosen.seed, chosen.count)
     elif chosen.command == "run":

@@ -1,7 +1,8 @@
-"""Command that cosmic-ray runs for each mutant: whether the fast part, or the whole suite, notices it.
+"""Command that cosmic-ray runs for each mutant: whether `make test`, or the whole suite, notices it.
 
 It runs in a copy of the repository in which one file is mutated. Tests that run the mutated lines are run, the nearest
-first: those that run least besides. Its answer is a line of JSON in the file that XLASCOPE_TESTS_MUTANTS names; its
+first: those that run least besides. `make test` runs those of the fast part, and those recorded as nearest to the
+mutated file, since it has changed. Its answer is a line of JSON in the file that XLASCOPE_TESTS_MUTANTS names; its
 exit code is 0 where nothing has noticed the mutant.
 """
 
@@ -18,7 +19,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tests import outcomes, thorough
+from tests import nearest, outcomes, thorough
 from tests.mutation.contexts import Contexts
 
 #: Seconds for the nearest tests, and for all tests that run a mutant's lines when these have noticed nothing.
@@ -66,7 +67,8 @@ def check(file: str, lines: list[int]) -> dict[str, Any]:
     contexts = Contexts()
     sizes = contexts.sizes()
     near = sorted(contexts.tests_of(file, lines), key=lambda test: (sizes[test], test))
-    fast = [test for test in near if not thorough.is_thorough(test)]
+    nearest_units = set(nearest.read_record().get(file, ()))
+    fast = [test for test in near if not thorough.is_thorough(test) or thorough.unit_of(test) in nearest_units]
     found: dict[str, Any] = {"tests": len(near), "fast_tests": len(fast)}
     first = run(near, FIRST_SECONDS)
     noticed_by = first.noticed_by

@@ -80,6 +80,10 @@ class Contexts:
             if wanted.intersection(numbits_to_nums(ran))
         }
 
+    def lines_of(self, file: str) -> Iterator[tuple[str, list[int]]]:
+        """Yield for each test the lines of a file that it runs, by the file's path from the repository's root."""
+        return ((test, numbits_to_nums(ran)) for test, ran in self._rows("where file.path = ?", [str(ROOT / file)]))
+
     def lines_by_test(self) -> Iterator[tuple[str, str, list[int]]]:
         """Yield for each test and each file that it runs the lines of these."""
         query = "select context.context, file.path, numbits from line_bits"

@@ -10,18 +10,18 @@ from __future__ import annotations
 import heapq
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from tests import durations, thorough
 from tests.mutation.contexts import NO_TEST, Contexts
+from tests.thorough import Unit, unit_of
 
 #: What a line counts that no unit, one unit or two units cover already.
 VALUES = (1.0, 0.4, 0.2)
 #: Seconds of processor time that a unit costs at least.
 MIN_COST = 0.02
 
-Unit = tuple[str, int]
 Line = tuple[str, int]
 
 
@@ -33,12 +33,18 @@ class Candidate(NamedTuple):
     lines: frozenset[int]
 
 
-def choose(candidates: Iterable[Candidate], seconds: float) -> list[Unit]:
-    """Return the units that cover most in so many seconds."""
+def choose(
+    candidates: Iterable[Candidate], seconds: float, values: Sequence[float] = VALUES, least: float = 0.0
+) -> list[Unit]:
+    """Return the units that cover most in so many seconds, those that cover most for their cost first.
+
+    ``values`` are what a line counts that no unit, one unit, … covers already. Units that add less than ``least`` for
+    each second are left out.
+    """
     covered: dict[int, int] = defaultdict(int)
 
     def value(candidate: Candidate) -> float:
-        gain = sum(VALUES[covered[line]] for line in candidate.lines if covered[line] < len(VALUES))
+        gain = sum(values[covered[line]] for line in candidate.lines if covered[line] < len(values))
         return gain / candidate.cost
 
     chosen: list[Unit] = []
@@ -47,6 +53,8 @@ def choose(candidates: Iterable[Candidate], seconds: float) -> list[Unit]:
     while queue and seconds > 0:
         _, unit, candidate = heapq.heappop(queue)
         now = value(candidate)  # others have covered some of its lines since it was put in
+        if now < least:
+            continue
         if queue and -now > queue[0][0]:
             heapq.heappush(queue, (-now, unit, candidate))
         elif candidate.cost <= seconds:
@@ -68,10 +76,6 @@ def candidates_of(tests: Mapping[str, float], contexts: Contexts) -> list[Candid
         if test != NO_TEST and test in tests:
             lines[unit_of(test)].update(numbers.setdefault((file, line), len(numbers)) for line in ran)
     return [Candidate(unit, cost, frozenset(lines[unit])) for unit, cost in costs.items()]
-
-
-def unit_of(test: str) -> Unit:
-    return test.partition("[")[0], thorough.quarter_of(test)
 
 
 def record_of(units: Iterable[Unit], chosen: Iterable[Unit]) -> dict[str, int]:
