@@ -32,9 +32,9 @@ def emit_formula(builder: Any, formula: Formula, operands: Sequence[Any], double
     (out,) = builder.out_avals
     if double and out.dtype == np.float32:
         program = _stage_in_double(formula, out.shape, len(operands), None)
-        return builder.call_body(program, list(stretch_values(builder, operands)))  # type: ignore[no-any-return]
+        return builder.call_formula(program, list(stretch_values(builder, operands)))  # type: ignore[no-any-return]
     program = _stage_formula(formula, out.shape, out.dtype, len(operands))
-    return builder.call_body(program, list(stretch_values(builder, operands)))  # type: ignore[no-any-return]
+    return builder.call_formula(program, list(stretch_values(builder, operands)))  # type: ignore[no-any-return]
 
 
 @functools.lru_cache(maxsize=256)
@@ -77,7 +77,7 @@ class InDouble(Operation, name="in_double"):
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         program = _stage_in_double(self.formula, builder.out_avals[0].shape, len(operands), _MAX_RELATIVE_ERROR)
-        return builder.call_body(program, list(stretch_values(builder, operands)))  # type: ignore[no-any-return]
+        return builder.call_formula(program, list(stretch_values(builder, operands)))  # type: ignore[no-any-return]
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         raise NotImplementedError(f"{self.name} has no derivative: give its formula a rule by custom_jvp{here()}")

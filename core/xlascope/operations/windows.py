@@ -22,6 +22,7 @@ from .operand_checks import is_linear, require_kind, type_of
 from .operand_values import aval, highest, lowest, shape_of, typed_scalar
 from .shapes import mapped_in_front, moveaxis
 from .slicing import pad
+from .window_selection import is_fast, stage_scatter
 from .window_shapes import Pairs, dilated_size, window_shape
 
 
@@ -316,6 +317,9 @@ class SelectAndScatterAdd(Operation, name="select_and_scatter_add"):
             return [builder.broadcast(zero, builder.out_avals[0])]
         if not self.padding:
             return [source]
+        if builder.platform == "cpu" and not any(map(any, self.padding)) and is_fast(self.window_dimensions):
+            written = stage_scatter(*builder.in_avals, self.window_dimensions, self.window_strides, self.select_prim)
+            return builder.call_formula(written, list(operands))  # type: ignore[no-any-return]
         attributes = {
             "window_dimensions": int64_array(self.window_dimensions),
             "window_strides": int64_array(self.window_strides),

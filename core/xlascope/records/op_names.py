@@ -15,6 +15,8 @@ one, in parentheses after their common prefix: ``jit(f)/jit(body)/(e1/psum:e4/ps
 Of an equation that holds several bodies (a cond's branches) those after the first have a number:
 ``b1/e4/add`` is equation 4 in the second body, whose path ends in ``1.4``.
 
+What a lowering rule computes an equation by has no numbers: ``jit(f)/e3/jit(igamma)/formula/log`` is equation 3.
+
 Equations that are compiled once together share a segment: ``e3,8/tanh`` is equations 3 and 8,
 ``e3-58by5/tanh`` equations 3, 8, … 58. Copies of their values, into a stack or out of one, are
 ``stack(e3-58by5)``.
@@ -100,6 +102,8 @@ def stack_of(numbers: Sequence[int]) -> str:
     return f"stack({segment_of(numbers)})" if numbers else "stack"
 
 
+#: The name segment of operations by which an equation is computed, and which are no equations.
+FORMULA = "formula"
 #: How the name of a loop over repeats ends.
 REPEATS = "/loop/repeats"
 

@@ -119,3 +119,22 @@ def test_the_floating_point_operations_of_kernels_are_those_of_the_equations(
     assert products and set(products) <= inside
     if program is perceptron:
         assert sum(kernel_flops(compiled.kernels, traced.jaxpr).values()) == pytest.approx(compiled.flops, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: lax.igamma(x, x),
+        lambda x: lax.betainc(x, x, 0.5 * x),
+        lambda x: jnp.linalg.eigh(x[:9].reshape(3, 3))[1],
+        xs.grad(lambda x: lax.reduce_window(x, -jnp.inf, lax.max, (3,), (2,), "VALID").sum()),
+    ],
+    ids=["loops", "in double precision", "a decomposition", "windows"],
+)
+def test_what_computes_an_equation_by_a_formula_is_that_equations(function: Callable[..., Any]) -> None:
+    """A rule that writes other operations, loops among them, writes work of its equation, not equations."""
+    traced, *_, compiled = inspect.fusions(function, np.linspace(0.1, 0.9, 12, dtype=np.float32)).records
+    equations = {each.path for each in traced.jaxpr.walk()}
+    for kernel in compiled.kernels:
+        assert set(kernel.equations) <= equations
+        assert kernel.equations or kernel.moves or kernel.opcode in ("while", "conditional", "call"), kernel.name

@@ -124,7 +124,7 @@ def emit_function(
     ``operands`` are the MLIR operands, ``types`` their types.
     """
     program = stage(lambda *xs: list(function(*xs)), list(types), function.__name__.strip("_"))
-    return list(builder.call_body(program, operands))
+    return list(builder.call_formula(program, operands))
 
 
 def parse_subset(name: str, subset: Any, count: int) -> tuple[int, int] | None:

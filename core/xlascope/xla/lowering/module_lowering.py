@@ -20,7 +20,7 @@ from ...ir.jaxpr import ClosedJaxpr, Jaxpr, Literal
 from ...ir.operation import Operation
 from ...ir.user_frames import locate
 from ...key_types import KEY_TYPES, is_key
-from ...records.op_names import body_prefix, scoped_name
+from ...records.op_names import FORMULA, body_prefix, scoped_name
 from ..known_faults.nan_propagation import has_nan_literal
 from ..mlir.attributes import to_attribute
 from ..mlir.builder import (
@@ -195,7 +195,7 @@ class _ModuleLowering:
         self.meshes: dict[Any, str] = {}
         self.platform = platform
         self.symbols: set[str] = {"main"}
-        self.bodies: dict[tuple[int, int, Any], str] = {}
+        self.bodies: dict[tuple[int, int, Any, bool], str] = {}
         self.live_bodies: list[ClosedJaxpr] = []  # keeps bodies alive while their ids are keys
         self.lines: dict[tuple[int, int], Any] = {}
         self.callbacks: list[Callable[..., Any]] = []
@@ -226,14 +226,23 @@ class _ModuleLowering:
         return _count_draws(self.program, {})
 
     def write_function(
-        self, symbol: str, parameters: Sequence[Any], jaxpr: Jaxpr, prefix: str, *, public: bool, manual: Any = None
+        self,
+        symbol: str,
+        parameters: Sequence[Any],
+        jaxpr: Jaxpr,
+        prefix: str,
+        *,
+        public: bool,
+        manual: Any = None,
+        is_formula: bool = False,
     ) -> Any:
         """Write a jaxpr as a function of ``parameters`` and return the function.
 
         ``symbol`` is its name, and ``prefix`` the beginning of its operations' names. The program itself is
         ``public``: it takes and returns packed elements. ``manual`` is the :class:`.ManualMesh` inside of
-        ``shard_map``, else None. A function that calls Python takes the token as its last parameter, and returns it as
-        its last result; the program itself only returns it, or XLA would know that no result depends on the calls.
+        ``shard_map``, else None. In a formula (``is_formula``) operations have no numbers. A function that calls Python
+        takes the token as its last parameter, and returns it as its last result; the program itself only returns it, or
+        XLA would know that no result depends on the calls.
         """
         type_of = packed_type if public else tensor_type
         types = [type_of(v.aval) for v in parameters]
@@ -254,7 +263,7 @@ class _ModuleLowering:
         )
         block = function.regions[0].blocks.append(*types, arg_locs=[ir.Location.unknown()] * len(types))
         with ir.InsertionPoint(block):
-            builder = _FunctionBuilder(self, prefix, manual)
+            builder = _FunctionBuilder(self, prefix, manual, is_formula=is_formula)
             block_arguments = list(block.arguments)
             if self.log is not None:
                 logged = self.log.functions[symbol] = LoggedBlock(block_arguments, [], [])
@@ -285,7 +294,7 @@ class _ModuleLowering:
         ``environment`` has the values of the jaxpr's operands by variable, and gets those of all equations.
         """
         literal, name_location, lines, prefix = builder.literal, ir.Location.name, self.lines, builder.prefix
-        requests, segments = self.requests, jaxpr.segments
+        requests, segments = self.requests, [FORMULA] * len(jaxpr.raw) if builder.is_formula else jaxpr.segments
         for index, equation in enumerate(jaxpr.raw):
             operation, inputs, outputs, code, lasti, origin = equation
             line = lines.get((id(code), lasti)) or self.mlir_location(code, lasti)
@@ -351,12 +360,14 @@ class _ModuleLowering:
         The body is the ``index``-th of the equation that ``builder`` writes. ``operands`` may have the token as an
         additional last one; then the last result is the token.
         """
-        scope, (_, _, _, code, lasti, _), manual = builder.scope_name, builder.equation, builder.manual
-        symbol = self.bodies.get((id(body), index, manual))
+        scope, (_, _, _, code, lasti, _) = builder.scope_name, builder.equation
+        key = (id(body), index, builder.manual, builder.is_formula)
+        symbol = self.bodies.get(key)
         if symbol is None:
-            symbol = self.bodies[id(body), index, manual] = self.fresh_symbol(body.name or "body")
+            symbol = self.bodies[key] = self.fresh_symbol(body.name or "body")
             self.live_bodies.append(body)
-            self.write_function(symbol, body.jaxpr.invars, body.jaxpr, body_prefix(index), public=False, manual=manual)
+            prefix, jaxpr, (manual, is_formula) = body_prefix(index), body.jaxpr, key[2:]
+            self.write_function(symbol, jaxpr.invars, jaxpr, prefix, public=False, manual=manual, is_formula=is_formula)
         results = [tensor_type(aval) for aval in body.out_avals]
         results += [tensor_type(TOKEN)] * (len(operands) - len(body.in_avals))
         call = ir.Operation.create(
@@ -417,14 +428,16 @@ def _count_draws(jaxpr: Jaxpr, counts: dict[int, int]) -> int:
 class _FunctionBuilder(Builder):
     """Builder of one function, which names operations by their equations' paths and calls bodies.
 
-    ``prefix`` begins the names, ``manual`` is the :class:`.ManualMesh` inside of ``shard_map``.
+    ``prefix`` begins the names, ``manual`` is the :class:`.ManualMesh` inside of ``shard_map``. In a formula
+    (``is_formula``) all operations work for the equation that it belongs to, and have no numbers of their own.
     """
 
-    def __init__(self, lowering: _ModuleLowering, prefix: str, manual: Any = None) -> None:
+    def __init__(self, lowering: _ModuleLowering, prefix: str, manual: Any = None, *, is_formula: bool = False) -> None:
         super().__init__(lowering.platform)
         self.lowering = lowering
         self.manual = manual
         self.prefix = prefix
+        self.is_formula = is_formula
         self.scope_name = ""
         self.equation: Any = None
         #: True while bodies are inlined at their calls.
@@ -454,6 +467,13 @@ class _FunctionBuilder(Builder):
             self.token = results.pop()
         return results
 
+    def call_formula(self, body: Any, operands: Sequence[Any]) -> list[Any]:
+        outside, self.is_formula = self.is_formula, True
+        try:
+            return self.call_body(body, operands)
+        finally:
+            self.is_formula = outside
+
     @contextmanager
     def name_scope(self, segment: str) -> Iterator[None]:
         outer = self.location
@@ -474,7 +494,10 @@ class _FunctionBuilder(Builder):
         symbol = self.lowering.fresh_symbol(body.name or "body")
         scope = f"{self.scope_name}/jit({symbol})"
         prefix = f"{scope}/{body_prefix(0)}"
-        self.lowering.write_function(symbol, body.jaxpr.invars, body.jaxpr, prefix, public=False, manual=self.manual)
+        jaxpr, manual, is_formula = body.jaxpr, self.manual, self.is_formula
+        self.lowering.write_function(
+            symbol, jaxpr.invars, jaxpr, prefix, public=False, manual=manual, is_formula=is_formula
+        )
         _, _, _, code, lasti, _ = self.equation
         composite = ir.Operation.create(
             "stablehlo.composite",
@@ -494,7 +517,7 @@ class _FunctionBuilder(Builder):
     def write_body(self, body: Any, operands: Sequence[Any], index: int = 0) -> list[Any]:
         # The same names as XLA gives to a call's operations when it inlines the call.
         prefix = f"{self.scope_name}/jit({body.name or 'body'})/{body_prefix(index)}"
-        inner = _FunctionBuilder(self.lowering, prefix, self.manual)
+        inner = _FunctionBuilder(self.lowering, prefix, self.manual, is_formula=self.is_formula)
         inner.insertion, inner.is_inlining, inner.log = self.insertion, True, self.log
         environment = dict(zip(body.jaxpr.invars, operands, strict=True))
         return self.lowering.equations(inner, body.jaxpr, environment)

@@ -265,6 +265,14 @@ class Builder:
         """
         raise NotImplementedError
 
+    def call_formula(self, body: Any, operands: Sequence[Any]) -> list[Any]:
+        """Call a program by which a lowering rule computes the current equation, and return its results.
+
+        ``body`` is a closed jaxpr, which nobody has traced and no record shows: what is compiled of it, in its loops
+        and branches too, is named as the work of the current equation.
+        """
+        raise NotImplementedError
+
     def name_scope(self, segment: str) -> AbstractContextManager[None]:
         """Return a context manager in which operations are named by the current equation's path and ``segment``."""
         raise NotImplementedError
