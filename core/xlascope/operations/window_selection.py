@@ -110,6 +110,7 @@ def _sum_over_windows(added: Any, chosen: Any, of: Geometry, dtype: np.dtype[Any
         places = broadcast_in_dim(bind1(Constant(_places(of, before))), spread, range(1, 2 * rank, 2))
         term = select(eq(numbers, places), values, full(spread, np.zeros((), dtype)))
         total = term if total is None else add(total, term)
+    total = select(eq(total, zero), zero, total)  # -0 + -0: XLA's sums begin at 0
     # Joined with the reshaping, the axes of size s would be computed by divisions.
     total = bind1(OptimizationBarrier(), total)
     total = reshape(total, [blocks * stride for blocks, stride in zip(of.blocks, of.strides, strict=True)])
