@@ -69,7 +69,7 @@ def emit_convolution(builder: Any, op: Any, operands: Sequence[Any]) -> list[Any
 
 def _types(builder: Any) -> tuple[ShapedArray, ShapedArray, ShapedArray]:
     """Return the types of the operands and of the result, without shardings, which concern the program outside."""
-    x, w, out = (make_aval(each.shape, each.dtype) for each in (*builder.in_avals, *builder.out_avals))
+    x, w, out = (make_aval(of.shape, of.dtype) for of in (*builder.in_avals, *builder.out_avals))
     return x, w, out
 
 
@@ -99,8 +99,8 @@ def _stage_shifted(op: Any, x: ShapedArray, w: ShapedArray, out: ShapedArray) ->
         image, kernel = _as_dtype(image, wide), _as_dtype(kernel, wide)
         padded = _pad_spatial(op, image, layout.lhs)
         total = None
-        for place in np.ndindex(*(w.shape[axis] for axis in layout.rhs[2:])):
-            product = mul(_shift(op, padded, layout.lhs, place, sizes), _weights(kernel, layout, place))
+        for offset in np.ndindex(*(w.shape[axis] for axis in layout.rhs[2:])):
+            product = mul(_shift(op, padded, layout.lhs, offset, sizes), _weights(kernel, layout, offset))
             total = product if total is None else add(total, product)
         total = select(eq(total, typed_scalar(0, wide)), typed_scalar(0, wide), total)  # -0 + -0: XLA's sums begin at 0
         # Whoever reads an element several times would compute its products as often.
@@ -124,21 +124,21 @@ def _pad_spatial(op: Any, image: Any, lhs: Sequence[int]) -> Any:
     return bind1(OptimizationBarrier(), pad(image, typed_scalar(0, aval(image).dtype), config))
 
 
-def _shift(op: Any, padded: Any, lhs: Sequence[int], place: Sequence[int], sizes: Sequence[int]) -> Any:
+def _shift(op: Any, padded: Any, lhs: Sequence[int], offset: Sequence[int], sizes: Sequence[int]) -> Any:
     """Return the elements that meet one place of the kernel, by result."""
     shape = aval(padded).shape
     starts, ends, strides = [0] * len(shape), list(shape), [1] * len(shape)
-    per_axis = zip(lhs[2:], place, sizes, op.window_strides, op.rhs_dilation, strict=True)
+    per_axis = zip(lhs[2:], offset, sizes, op.window_strides, op.rhs_dilation, strict=True)
     for axis, position, size, stride, dilation in per_axis:
         starts[axis], strides[axis] = position * dilation, stride
         ends[axis] = starts[axis] + (size - 1) * stride + 1
     return slice_array(padded, starts, ends, strides)
 
 
-def _weights(kernel: Any, layout: Layout, place: Sequence[int]) -> Any:
+def _weights(kernel: Any, layout: Layout, offset: Sequence[int]) -> Any:
     """Return the kernel's weights at a place, one for each feature that comes out, along the features of lhs."""
     starts, ends = [0] * len(layout.rhs), list(aval(kernel).shape)
-    for axis, position in zip(layout.rhs[2:], place, strict=True):
+    for axis, position in zip(layout.rhs[2:], offset, strict=True):
         starts[axis], ends[axis] = position, position + 1
     weights = reshape(slice_array(kernel, starts, ends), (ends[layout.rhs[0]],))
     shape = [1] * len(layout.lhs)
@@ -170,7 +170,7 @@ def _emit_diagonal(builder: Any, op: Any, operands: Sequence[Any]) -> Any:
     One place after the other, because XLA would keep all products at the same time.
     """
     x, w, out = _types(builder)
-    begin, place, end = _stage_diagonal(op, x, w, out)
+    begin, sum_products, end = _stage_diagonal(op, x, w, out)
     images, kernels = begin.out_avals
     count, table = math.prod(_sizes(op, out)), end.in_avals[0]
     index = make_aval((), np.dtype(np.int32))
@@ -184,7 +184,7 @@ def _emit_diagonal(builder: Any, op: Any, operands: Sequence[Any]) -> Any:
         return [builder.compare("LT", number, builder.constant(count, index))]
 
     def add_place(number: Any, image: Any, kernel: Any, sums: Any) -> list[Any]:
-        (total,) = builder.call_formula(place, [image, kernel, number])
+        (total,) = builder.call_formula(sum_products, [image, kernel, number])
         following = builder.emit1("stablehlo.add", [number, builder.constant(1, index)], index)
         return [following, image, kernel, builder.update_leading(sums, total, number, table)]
 
@@ -228,7 +228,7 @@ def _stage_diagonal(
         # XLA hands the sum to a library, which is slow where it also multiplies.
         return [reduce_sum(bind1(OptimizationBarrier(), mul(part, kernel)), summed)]
 
-    place = stage(sum_place, [padded, kernels, make_aval((), np.dtype(np.int32))], "place")
+    sum_products = stage(sum_place, [padded, kernels, make_aval((), np.dtype(np.int32))], "place")
 
     def finish(sums: Any) -> list[Any]:
         by_axis = dict(zip(layout.out, (0, len(sizes) + 1, *range(1, len(sizes) + 1)), strict=True))
@@ -236,7 +236,7 @@ def _stage_diagonal(
         return [transpose(total, [by_axis[axis] for axis in range(out.ndim)])]
 
     table = make_aval((math.prod(sizes), features), wide)
-    return begin, place, stage(finish, [table], "convolution")
+    return begin, sum_products, stage(finish, [table], "convolution")
 
 
 # Groups ---------------------------------------------------------------------------------------------------------------
@@ -262,7 +262,7 @@ def _stage_split(op: Any, x: ShapedArray, w: ShapedArray) -> ClosedJaxpr:
 
     def convolve_groups(image: Any, kernel: Any) -> list[Any]:
         images, kernels = _parts(image, grouped, groups), _parts(kernel, rhs[0], groups)
-        results = [bind1(of_one, *each) for each in zip(images, kernels, strict=True)]
+        results = [bind1(of_one, *pair) for pair in zip(images, kernels, strict=True)]
         return [concatenate(results, out[1])]
 
     return stage(convolve_groups, [x, w], "convolution")

@@ -137,10 +137,10 @@ def _stage_comparisons(op: Any, x: ShapedArray) -> ClosedJaxpr:
         array = bind1(OptimizationBarrier(), array)  # it is read twice
         extreme = op.extreme.broadcast_to_operand(bind1(op.extreme, array), array)
         positions, none = broadcasted_iota(_INT32, x.shape, axis), full(x.shape, np.int32(x.shape[axis]))
-        found = select(eq(array, extreme), positions, none)
+        candidates = select(eq(array, extreme), positions, none)
         if is_floating(x.dtype):  # positions of NaN are less than all others
-            found = select(ne(array, array), sub(positions, none), found)
-        first = bind1(ReduceMin(op.axes), found)
+            candidates = select(ne(array, array), sub(positions, none), candidates)
+        first = bind1(ReduceMin(op.axes), candidates)
         if is_floating(x.dtype):
             first = select(lt(first, typed_scalar(0, _INT32)), add(first, length), first)
         return [convert_element_type(first, op.index_dtype)]

@@ -43,7 +43,7 @@ def emit_sort(builder: Any, op: Any, operands: Sequence[Any]) -> list[Any] | Non
 
     ``op`` is the ``Sort``, ``operands`` are the MLIR operands of the current equation.
     """
-    types = tuple(make_aval(each.shape, each.dtype) for each in builder.in_avals)
+    types = tuple(make_aval(of.shape, of.dtype) for of in builder.in_avals)
     key = types[0]
     if key.size < MIN_SIZE or op.num_keys != 1 or key.shape[op.dimension] >= 2**31:
         return None
@@ -98,7 +98,7 @@ def _stage_order(op: Any, types: tuple[ShapedArray, ...]) -> ClosedJaxpr:
         (ordered,) = bind(op, bind1(OptimizationBarrier(), bitwise_or(numbers, positions)))
         lower = bitwise_and(ordered, typed_scalar(2**_POSITION_BITS - 1, _INT64))
         order = convert_element_type(lower, np.dtype(np.int32))
-        return [take_along(each, order, op.dimension) for each in arrays]
+        return [take_along(array, order, op.dimension) for array in arrays]
 
     return _stage_wide(sort_together, types)
 

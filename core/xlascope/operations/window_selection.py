@@ -83,9 +83,9 @@ def stage_scatter(
 def _find_extremes(x: Any, of: Geometry, keeps: Any) -> Any:
     """Return the number of the place of each window's first extreme, int8."""
     best = chosen = None
-    for number, place in enumerate(np.ndindex(of.sizes)):
-        ends = [p + (n - 1) * stride + 1 for p, n, stride in zip(place, of.counts, of.strides, strict=True)]
-        candidate = slice_array(x, place, ends, of.strides)
+    for number, offset in enumerate(np.ndindex(of.sizes)):
+        ends = [start + (n - 1) * stride + 1 for start, n, stride in zip(offset, of.counts, of.strides, strict=True)]
+        candidate = slice_array(x, offset, ends, of.strides)
         if best is None:
             best, chosen = candidate, full(of.counts, np.int8(0))
         else:
@@ -129,6 +129,6 @@ def _places(of: Geometry, before: Sequence[int]) -> np.ndarray[Any, Any]:
     for axis, (size, stride, b) in enumerate(zip(of.sizes, of.strides, before, strict=True)):
         shape = [1] * len(of.sizes)
         shape[axis] = stride
-        place = (stride * b + np.arange(stride)).reshape(shape)
-        number, inside = number * size + place, inside & (place < size)
+        offset = (stride * b + np.arange(stride)).reshape(shape)
+        number, inside = number * size + offset, inside & (offset < size)
     return np.where(inside, number, _NO_PLACE).astype(np.int8)
