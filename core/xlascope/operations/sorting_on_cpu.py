@@ -49,7 +49,7 @@ def emit_sort(builder: Any, op: Any, operands: Sequence[Any]) -> list[Any] | Non
         return None
     if len(types) == 1 and is_floating(key.dtype) and key.dtype.itemsize in _INTEGERS:
         return builder.call_formula(_stage_floats(op, key), operands)  # type: ignore[no-any-return]
-    if len(types) > 1 and dtype_kind(key.dtype) in "if" and key.dtype.itemsize in (1, 2, 4):
+    if len(types) > 1 and dtype_kind(key.dtype) in "iuf" and key.dtype.itemsize in (1, 2, 4):
         return builder.call_formula(_stage_order(op, types), operands)  # type: ignore[no-any-return]
     return None
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from ..ir.avals import ShapedArray
 from ..ir.jaxpr import ClosedJaxpr
-from ..trace.bind import bind1
+from ..trace.bind import bind, bind1
 from ..trace.jaxpr_trace import stage
 from .arithmetic import add
 from .barriers import OptimizationBarrier
@@ -100,7 +100,7 @@ def _sum_over_windows(added: Any, chosen: Any, of: Geometry, dtype: np.dtype[Any
     rank = len(of.shape)
     spread = tuple(size for pair in zip(of.blocks, of.strides, strict=True) for size in pair)
     zero = typed_scalar(0, dtype)
-    chosen = bind1(OptimizationBarrier(), chosen)  # otherwise each place would compare again
+    chosen, added = bind(OptimizationBarrier(), chosen, added)  # otherwise each place would compute both again
     total = None
     for before in itertools.product(*(range(reach - 1, -1, -1) for reach in of.reaches)):  # earlier windows first
         config = [(b, reach - 1 - b, 0) for b, reach in zip(before, of.reaches, strict=True)]
