@@ -16,7 +16,7 @@ from .transfers import HOST_BUFFER_SEMANTICS, put_on_device
 #: Larger arrays are transferred at each call: to compare them takes nearly as long as to copy them.
 _MAX_CACHED_BYTES = 1 << 16
 #: After so many arguments in a row that differed from the one before, an operand's arguments are no longer cached.
-_MAX_CHANGES_IN_A_ROW = 8
+_MAX_CHANGES_IN_A_ROW = 4
 
 _NDARRAY = np.ndarray
 _put = _jax.batched_device_put
