@@ -50,8 +50,8 @@ class HostOperand:
         self.aval = aval
         self.dtype = aval.dtype
         self.sharding = sharding
-        #: For a single device, a list of it.
-        self.devices = None if isinstance(sharding, RankedSharding) else [sharding._device]
+        #: For a single device, a tuple of it.
+        self.devices = None if isinstance(sharding, RankedSharding) else (sharding._device,)
         self.cached = _NOTHING
         self.changes_in_a_row = 0 if can_cache else _MAX_CHANGES_IN_A_ROW
 
@@ -64,7 +64,7 @@ class HostOperand:
         if self.devices is None:
             return put_on_device(x, aval, self.sharding.named)
         value = x if x.dtype is self.dtype else x.astype(self.dtype)
-        return _put(aval, self.sharding, [value], self.devices, False, False, HOST_BUFFER_SEMANTICS, True)
+        return _put(aval, self.sharding, (value,), self.devices, False, False, HOST_BUFFER_SEMANTICS, True)
 
     def transfer_and_cache(self, x: np.ndarray[Any, Any]) -> Any:
         """Return an argument as :meth:`transfer` does, and cache it if it is small.
