@@ -10,6 +10,7 @@ import pytest
 
 import xlascope as xs
 import xlascope.numpy as jnp
+from xlascope.runtime import array_spans
 from xlascope.xla.arrays import host_operands
 
 A = np.arange(6, dtype=np.float32).reshape(2, 3) + 1
@@ -126,3 +127,35 @@ def test_threads_share_a_function() -> None:
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+class _Receiver:
+    """Count of the transfers of this thread."""
+
+    def __init__(self) -> None:
+        self.thread, self.waiting_since, self.transfers = threading.get_ident(), 0.0, 0
+
+    def add(self, activity: str, began: float, ended: float) -> None:
+        self.transfers += activity == "to_device"
+
+    def enter(self, activity: str) -> None:
+        self.transfers += activity == "to_device"
+
+    def add_wait(self, began: float) -> None:
+        pass
+
+    def leave(self) -> None:
+        pass
+
+
+def test_who_watches_the_arrays_hears_of_each_transfer() -> None:
+    double = xs.jit(lambda x: x * 2)
+    double(A)
+    receiver = _Receiver()
+    stop = array_spans.watch_arrays(receiver)
+    try:
+        for x in (A, A, A, A * 2, A * 3, A * 3):
+            double(x)
+    finally:
+        stop()
+    assert receiver.transfers == 3

@@ -19,7 +19,6 @@ _MAX_CACHED_BYTES = 1 << 16
 _MAX_CHANGES_IN_A_ROW = 4
 
 _NDARRAY = np.ndarray
-_put = _jax.batched_device_put
 _guards_of_thread, _guards_of_process = _jax.guard_lib.thread_local_state, _jax.guard_lib.global_state
 
 #: Dtype of a cached argument, the comparison with its bytes, and its array on the device.
@@ -64,7 +63,9 @@ class HostOperand:
         if self.devices is None:
             return put_on_device(x, aval, self.sharding.named)
         value = x if x.dtype is self.dtype else x.astype(self.dtype)
-        return _put(aval, self.sharding, (value,), self.devices, False, False, HOST_BUFFER_SEMANTICS, True)
+        return _jax.batched_device_put(  # looked up at each call: watching replaces it
+            aval, self.sharding, (value,), self.devices, False, False, HOST_BUFFER_SEMANTICS, True
+        )
 
     def transfer_and_cache(self, x: np.ndarray[Any, Any]) -> Any:
         """Return an argument as :meth:`transfer` does, and cache it if it is small.
