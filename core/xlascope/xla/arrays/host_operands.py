@@ -25,11 +25,11 @@ _guards_of_thread, _guards_of_process = _jax.guard_lib.thread_local_state, _jax.
 _CachedArgument = tuple[Any, Callable[[Any], Any], Any]
 
 
-def _differs(x: object) -> bool:
+def _equals_nothing(x: object) -> bool:
     return False
 
 
-_NOTHING: _CachedArgument = (None, _differs, None)
+_NOTHING: _CachedArgument = (None, _equals_nothing, None)
 
 
 class HostOperand:
@@ -75,7 +75,7 @@ class HostOperand:
         self.cached = _NOTHING
         self.changes_in_a_row += 1
         is_small = 0 < x.nbytes <= _MAX_CACHED_BYTES and x.flags.c_contiguous
-        if not is_small or self.changes_in_a_row == _MAX_CHANGES_IN_A_ROW:
+        if not is_small or self.changes_in_a_row >= _MAX_CHANGES_IN_A_ROW:
             return self.transfer(x)
         contents = bytearray(x.tobytes())
         array = self.transfer(np.frombuffer(contents, x.dtype).reshape(x.shape))
