@@ -1,4 +1,4 @@
-"""Python and NumPy numbers given to a compiled call on several devices, again and again.
+"""Python and NumPy numbers, and NumPy arrays, given to a compiled call on several devices, again and again.
 
 From the second call on jaxlib's C++ has the engine convert operands. A buffer wider than the program's operand ended
 the process.
@@ -29,6 +29,9 @@ for spec in (P("x"), P()):
         expected = sum(np.arange(16.0) * each for each in xs.tree.leaves(value))
         found[f"{spec} {name}"] = [bool(np.allclose(f(placed, value), expected)) for _ in range(4)]
     clipped = np.clip(np.arange(16.0), 0.5, 3)
+    rows = [np.arange(16.0) * (i // 2) for i in range(6)]
+    f = xs.jit(lambda a, b: a * b)
+    found[f"{spec} arrays"] = [bool(np.allclose(f(placed, x), np.arange(16.0) * x)) for x in rows][2:]
     found[f"{spec} clip"] = [bool((jnp.clip(placed, 0.5, 3) == clipped).all()) for _ in range(4)]
     found[f"{spec} allclose"] = [bool(jnp.allclose(placed, placed, atol=1e-2, rtol=1e-2)) for _ in range(4)]
 print(json.dumps(found))

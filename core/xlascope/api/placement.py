@@ -16,6 +16,7 @@ from ..trace.source import here
 from ..trace.traceback_filtering import api_boundary
 from ..trace.tracer import TracerBase
 from ..trace.values import aval_of
+from ..xla.arrays.host_operands import is_cached_argument
 from ..xla.arrays.key_array import KeyArray, to_physical
 from ..xla.arrays.transfers import commit_to_device, put_on_device
 from ..xla.devices.array_patching import is_xlascope_array
@@ -94,4 +95,5 @@ def live_arrays(platform: str | None = None) -> list[Any]:
 
     Raises RuntimeError for a platform that is not available.
     """
-    return list(filter(is_xlascope_array, client(platform).live_arrays()))  # the others are shards of sharded arrays
+    arrays = client(platform).live_arrays()  # among them are shards of sharded arrays
+    return [x for x in arrays if is_xlascope_array(x) and not is_cached_argument(x)]

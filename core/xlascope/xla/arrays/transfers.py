@@ -12,13 +12,14 @@ from ...ir.requested_dtypes import HOW_TO_ENABLE_X64
 from ...ir.user_frames import compose_message
 from ..devices.array_patching import is_xlascope_array
 from ..devices.backend import default_device
-from ..sharding.named_shardings import MultiDeviceSharding, RankedSharding, aval_with_sharding, ranked_sharding
+from ..sharding.named_shardings import MultiDeviceSharding, aval_with_sharding, ranked_sharding
 from ..sharding.sharded_arrays import array_sharding, is_multi_device, shard_array
 from ..sharding.single_device import resolve_device, single_device_sharding
 from ..system.hooks import HOOKS
 from .key_array import KeyArray
 
-_HOST_BUFFER_SEMANTICS = xla_client.HostBufferSemantics.IMMUTABLE_ONLY_DURING_CALL
+#: NumPy's memory is copied before a transfer returns.
+HOST_BUFFER_SEMANTICS = xla_client.HostBufferSemantics.IMMUTABLE_ONLY_DURING_CALL
 
 
 def put_on_device(x: Any, aval: ShapedArray, device: Any = None) -> Any:
@@ -52,7 +53,7 @@ def put_on_device(x: Any, aval: ShapedArray, device: Any = None) -> Any:
         [value],
         [target],
         committed=device is not None,
-        host_buffer_semantics=_HOST_BUFFER_SEMANTICS,
+        host_buffer_semantics=HOST_BUFFER_SEMANTICS,
         enable_x64=True,  # the value has its final dtype; otherwise jaxlib may narrow it
     )
 
@@ -93,32 +94,3 @@ def commit_to_device(x: Any, device: Any) -> Any:
         return put_on_device(x, x.aval, device)
     device = resolve_device(device)
     return _jax.batched_device_put(x.aval, single_device_sharding(device), [x], [device], committed=True)
-
-
-def shard_arg_fallback(x: Any, sharding: Any, layout: Any) -> Any:
-    """Return an argument of a call as an array with the sharding that the program takes; called by jaxlib.
-
-    It does so for arguments that are elsewhere and, by ``layout``, for every NumPy array (:data:`NUMPY_LAYOUT`). In a
-    call that jaxlib repeats by itself it would share a NumPy array's memory, even if that is written to while the
-    program runs, and ignore byte order and mask.
-    """
-    if layout is not NUMPY_LAYOUT:
-        # A Python number has no fixed type: a buffer wider than the program's operand would abort the process.
-        return put_on_device(x, getattr(x, "aval", None) or HOOKS.operand_aval(x), _device_or_sharding(sharding))
-    aval = HOOKS.operand_aval(x)
-    if isinstance(sharding, RankedSharding):
-        return put_on_device(x, aval, _device_or_sharding(sharding))
-    value = x if x.dtype == aval.dtype else x.astype(aval.dtype)
-    return _jax.batched_device_put(
-        aval, sharding, [value], [sharding._device], False, False, _HOST_BUFFER_SEMANTICS, True
-    )
-
-
-def _device_or_sharding(sharding: Any) -> Any:
-    """Return the device of an array's sharding; for one over several devices, the sharding that users see."""
-    return sharding.named if isinstance(sharding, RankedSharding) else sharding._device
-
-
-#: Stands for a layout: jaxlib hands operands with it to :func:`shard_arg_fallback`. A cache entry of jaxlib is either
-#: for arrays or for other operands, so no array of xlascope is handed over this way.
-NUMPY_LAYOUT = "a NumPy array"

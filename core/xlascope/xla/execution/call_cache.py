@@ -9,7 +9,7 @@ from jaxlib import _jax
 
 from ...runtime import jax_coexistence
 from ...runtime.boot import call_registry
-from ..arrays.transfers import shard_arg_fallback
+from ..arrays.host_operands import shard_arg_fallback
 
 
 def make_pjit(

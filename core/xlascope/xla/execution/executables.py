@@ -14,6 +14,7 @@ from ...runtime import jax_coexistence, setting_blocks
 from ...runtime.boot import calls_are_checked, checked_calls, no_execution, same_width
 from ...runtime.errors import JaxRuntimeError
 from ...runtime.jaxlib_differences import result_handler
+from ..arrays.host_operands import HostOperand
 from ..arrays.key_array import KeyArray, physical_structure, to_physical, wrap_key_results
 from ..arrays.runtime_errors import (
     is_out_of_memory,
@@ -22,7 +23,7 @@ from ..arrays.runtime_errors import (
     release_donated_operands,
     require_live,
 )
-from ..arrays.transfers import NUMPY_LAYOUT, put_on_device
+from ..arrays.transfers import put_on_device
 from ..compilation.compile_program import Compilation, compile_program
 from ..compilation.compile_request import CompileRequest
 from ..compilation.tiered_compilation import compile_in_tiers
@@ -201,7 +202,9 @@ class Executable:
         if checked_calls.value and calls_are_checked():
             return None
         is_used = self.compilation.kept_operands
-        layouts = [NUMPY_LAYOUT if isinstance(x, np.ndarray) else None for x in (*self.consts, *operands)]
+        donated = self.donated_operands or (False,) * len(operands)
+        layouts: list[HostOperand | None] = [None] * len(self.consts)
+        layouts += map(_layout_of, operands, self.operand_shardings, donated)
         layouts = [layout for layout, keep in zip(layouts, is_used, strict=True) if keep]
         result_count = len(self.out_avals)
         in_shardings = [sharding for sharding, keep in zip(self.in_shardings, is_used, strict=True) if keep]
@@ -216,6 +219,16 @@ class Executable:
             layouts,
             self.consts,
         )
+
+
+def _layout_of(operand: Any, sharding: Any, is_donated: bool) -> HostOperand | None:
+    """Return what jaxlib takes for the layout of an operand: None for the default one.
+
+    ``sharding`` is jaxlib's sharding of the operand; ``is_donated`` says that the program may overwrite it.
+    """
+    if not isinstance(operand, np.ndarray):
+        return None
+    return HostOperand(HOOKS.operand_aval(operand), sharding, can_cache=not is_donated)
 
 
 def _is_shared_on_cpu(compilation: Compilation) -> bool:

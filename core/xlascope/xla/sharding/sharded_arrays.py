@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxlib import _jax
 
 from ...ir.avals import ShapedArray, make_aval
 from ...ir.user_frames import compose_message
+from ...lru_cache import FastLRUCache
 from ..devices.jaxlib_types import call_without_importing_jax, with_aval
 from .named_shardings import Index, MultiDeviceSharding, RankedSharding, aval_with_sharding, ranked_sharding
 
@@ -30,19 +31,35 @@ def shard_array(value: np.ndarray[Any, Any], aval: ShapedArray, sharding: MultiD
 
     Only devices of this process get theirs. Raises ValueError if it cannot be cut evenly.
     """
-    sharding.check_shape("an array on several devices", aval.shape)
-    ranked = ranked_sharding(sharding, len(aval.shape))
-    local_devices = sharding.addressable_devices
+    key = (sharding, aval.shape)
+    plan = _recent_plans.get(key) or _recent_plans.promote(key) or _recent_plans.insert(key, _plan_shards(*key))
     # Each shard is a fresh copy, so jaxlib may share its memory; asked to copy shards itself it fails
     # ("bad_function_call") where they are views of one array.
-    parts = [
-        (np.array(value[index], order="C"), device)
-        for index, device in zip(sharding.indices(aval.shape), sharding.devices, strict=True)
-        if device in local_devices
-    ]
-    shards, devices = [part for part, _ in parts], [device for _, device in parts]
+    shards = [np.array(value[index], order="C") for index in plan.indices]
     return _jax.batched_device_put(
-        aval_with_sharding(aval, sharding), ranked, shards, devices, committed=True, enable_x64=True
+        aval_with_sharding(aval, sharding), plan.ranked, shards, plan.devices, committed=True, enable_x64=True
+    )
+
+
+class _ShardPlan(NamedTuple):
+    """Sharding of arrays of one shape as jaxlib takes it, and the slices of the shards of this process's devices."""
+
+    ranked: Any
+    indices: list[Index]
+    devices: list[Any]
+
+
+_recent_plans: FastLRUCache[tuple[MultiDeviceSharding, tuple[int, ...]], _ShardPlan] = FastLRUCache(256)
+
+
+def _plan_shards(sharding: MultiDeviceSharding, shape: tuple[int, ...]) -> _ShardPlan:
+    """Return how an array of a shape is cut; raise ValueError if it cannot be cut evenly."""
+    sharding.check_shape("an array on several devices", shape)
+    local_devices = sharding.addressable_devices
+    pairs = zip(sharding.indices(shape), sharding.devices, strict=True)
+    local = [(index, device) for index, device in pairs if device in local_devices]
+    return _ShardPlan(
+        ranked_sharding(sharding, len(shape)), [index for index, _ in local], [device for _, device in local]
     )
 
 
