@@ -164,7 +164,11 @@ ERRORS = {
     "reduce_max of an axis that is not there": (reductions.ReduceMax((2,)), [f(2, 3)], r"reduce_max.*2.*\(2, 3\)"),
     "reduce_and of floats": (reductions.ReduceAnd((0,)), [f(2)], "reduce_and .*float32"),
     "argmax of nothing": (extreme_positions.ArgMax((0,), np.dtype("int32")), [f(0, 2)], r"argmax.*axis 0.*\(0, 2\)"),
-    "argmax of an axis that is not there": (extreme_positions.ArgMax((2,), np.dtype("int32")), [f(2)], r"argmax.*2.*\(2,\)"),
+    "argmax of an axis that is not there": (
+        extreme_positions.ArgMax((2,), np.dtype("int32")),
+        [f(2)],
+        r"argmax.*2.*\(2,\)",
+    ),
     "cumsum of an axis that is not there": (cumulative.CumSum(1, False), [f(2)], r"cumsum.*1.*\(2,\)"),
     "concatenate of shapes": (slicing.Concatenate(0), [f(2, 3), f(2, 4)], r"f32\[2,3\].*f32\[2,4\]"),
     "slice": (slicing.Slice((1,), (4,), None), [f(3)], r"\(1,\).*\(4,\).*\(3,\)"),
