@@ -30,6 +30,23 @@ from .shaping import broadcast_to, ravel, shape_of
 from .taking import take, take_along_axis
 
 
+def _reject_order(order: Any) -> None:
+    if order is not None:
+        raise TypeError(f"order names the fields of structured arrays, of which there are none here; got {order!r}")
+
+
+def _require_kind(kind: Any) -> None:
+    if not (kind is None or isinstance(kind, str)):
+        raise TypeError(f"kind is the name of a way to sort, which changes nothing here (see stable); got {kind!r}")
+
+
+def _is_stable(stable: Any) -> bool:
+    if stable is not None and not isinstance(stable, (bool, np.bool_)):
+        raise TypeError(f"stable is True or False (equal elements keep their order, or may not), got {stable!r}")
+    return bool(stable)
+
+
+@jit_wrapped("axis", "kind", "descending", stable=_is_stable, order=_reject_order)
 def sort(
     a: Any,
     axis: int | None = -1,
@@ -45,24 +62,11 @@ def sort(
     >>> print(jnp.sort(jnp.array([3, 1, 2])))
     [1 2 3]
     """
-    _require_no_field_order(order, kind)
+    _require_kind(kind)
+    _reject_order(order)
     return _sort(a, axis=axis, stable=_is_stable(stable), descending=bool(descending))
 
 
-def _is_stable(stable: Any) -> bool:
-    if stable is not None and not isinstance(stable, (bool, np.bool_)):
-        raise TypeError(f"stable is True or False (equal elements keep their order, or may not), got {stable!r}")
-    return bool(stable)
-
-
-def _require_no_field_order(order: Any, kind: Any) -> None:
-    if not (kind is None or isinstance(kind, str)):
-        raise TypeError(f"kind is the name of a way to sort, which changes nothing here (see stable); got {kind!r}")
-    if order is not None:
-        raise TypeError(f"order names the fields of structured arrays, of which there are none here; got {order!r}")
-
-
-@jit_wrapped("axis", "stable", "descending")
 def _sort(a: Any, axis: int | None, stable: bool, descending: bool) -> Any:
     if axis is None:
         a, axis = ravel(a), 0
@@ -71,6 +75,7 @@ def _sort(a: Any, axis: int | None, stable: bool, descending: bool) -> Any:
     return flip(result, axis) if descending else result
 
 
+@jit_wrapped("axis", "kind", "descending", "dtype", stable=_is_stable, order=_reject_order)
 def argsort(
     a: Any,
     axis: int | None = -1,
@@ -87,12 +92,12 @@ def argsort(
     >>> print(jnp.argsort(jnp.array([3, 1, 2])))
     [1 2 0]
     """
-    _require_no_field_order(order, kind)
+    _require_kind(kind)
+    _reject_order(order)
     requested = resolve_requested_dtype(int if dtype is None else dtype)
     return _argsort(a, axis=axis, stable=_is_stable(stable), descending=bool(descending), dtype=requested)
 
 
-@jit_wrapped("axis", "stable", "descending", "dtype")
 def _argsort(a: Any, axis: int | None, stable: bool, descending: bool, dtype: np.dtype[Any]) -> Any:
     if axis is None:
         a, axis = ravel(a), 0
@@ -123,6 +128,7 @@ def lexsort(keys: Sequence[Any], axis: int = -1) -> Any:
     return sorting.sort([*ordered_keys, indices], axis, True, len(ordered_keys))[-1]
 
 
+@jit_wrapped("axis", "overwrite_input", "keepdims")
 def median(
     a: Any,
     axis: int | Sequence[int] | None = None,
@@ -236,7 +242,6 @@ def flatten_groups(x: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:
     return as_dtype(reshape(transpose(x, (*kept_axes, *axes)), (*lead, size)), aval_of(x).dtype), axes
 
 
-@jit_wrapped("axis", "keepdims")
 def _median(x: Any, axis: Any, keepdims: bool) -> Any:
     return _quantile(x, 0.5, axis=axis, method="linear", keepdims=keepdims)
 
