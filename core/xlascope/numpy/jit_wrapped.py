@@ -6,13 +6,13 @@ import functools
 import inspect
 from collections.abc import Callable
 from types import NoneType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, NoReturn, TypeVar
 
 from ..control.jit.arguments import JitOptions
 from ..control.jit.jit_function import jit_function
 from ..ir.requested_dtypes import resolve_requested_dtype
 from ..trace.trace_cache import Normalization, cache_trace
-from .axes import to_static_axis, whole_number
+from .axes import reject_out, to_static_axis, whole_number
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -71,10 +71,12 @@ def _normalization_of(
     """Return the conversion of a function's static arguments; None if there is nothing to convert."""
     is_public = not function.__name__.startswith("_")
     by_name = {name: _CONVERSIONS[name] for name in static if is_public and name in _CONVERSIONS}
+    code = function.__code__
+    if is_public and "out" in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]:
+        by_name["out"] = Conversion(functools.partial(_reject_out, function.__name__))
     by_name |= {name: Conversion(functools.partial(_call_with_value, convert)) for name, convert in conversions.items()}
     if not by_name:
         return None
-    code = function.__code__
     names = code.co_varnames[: code.co_argcount]
     first = min([position for position, name in enumerate(names) if name in by_name], default=len(names))
     by_position = [by_name.get(name, _NO_CONVERSION) for name in names[first:]]
@@ -91,6 +93,10 @@ def _normalization_of(
         return args
 
     return Normalization(normalize, first)
+
+
+def _reject_out(function_name: str, value: Any, name: str) -> NoReturn:
+    raise reject_out(function_name)
 
 
 def _call_with_value(convert: Callable[[Any], Any], value: Any, name: str) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -128,7 +128,11 @@ def lexsort(keys: Sequence[Any], axis: int = -1) -> Any:
     return sorting.sort([*ordered_keys, indices], axis, True, len(ordered_keys))[-1]
 
 
-@jit_wrapped("axis", "overwrite_input", "keepdims")
+def _reject_median_out(out: Any) -> NoReturn:
+    raise ValueError(str(reject_out("median")))
+
+
+@jit_wrapped("axis", "overwrite_input", "keepdims", out=_reject_median_out)
 def median(
     a: Any,
     axis: int | Sequence[int] | None = None,
@@ -143,7 +147,7 @@ def median(
     2.5
     """
     if out is not None:
-        raise ValueError(str(reject_out("median")))
+        _reject_median_out(out)
     if overwrite_input:
         raise ValueError("median with overwrite_input: arrays do not change")
     require_real(a, "a", "median")
