@@ -17,36 +17,42 @@ from .axes import reject_out, to_static_axis, whole_number
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+#: Classes of values that are interchangeable with what an index is converted to: True is the axis 1.
+_PLAIN_INDICES = frozenset({NoneType, int, bool})
+
+
 class Conversion(NamedTuple):
-    """Conversion of a static argument, ``convert(value, name)``; values of a class in ``plain`` stay as they are."""
+    """Conversion of a static argument, ``convert(value, name)``; values of a class in ``plain`` stay as they are.
+
+    Where a function does not take a value of these classes, it has to raise an error itself.
+    """
 
     convert: Callable[[Any, str], Any]
-    plain: frozenset[type] = frozenset({NoneType})
+    plain: frozenset[type] = _PLAIN_INDICES
 
 
-_PLAIN_INTEGERS = frozenset({NoneType, int})
 _DTYPE = Conversion(lambda dtype, name: resolve_requested_dtype(dtype))
 
 #: How static arguments of public functions are converted before a call outside of any trace, by parameter. Private
 #: functions get arguments that their callers have converted. A dtype that is narrowed warns at each user line, also if
 #: nothing is compiled; axes become ints, since jaxlib cannot tell 1 from 1.0, which is no axis.
 _CONVERSIONS = {
-    "axis": Conversion(to_static_axis, _PLAIN_INTEGERS),
-    "axis1": Conversion(whole_number, _PLAIN_INTEGERS),
-    "axis2": Conversion(whole_number, _PLAIN_INTEGERS),
+    "axis": Conversion(to_static_axis),
+    "axis1": Conversion(whole_number),
+    "axis2": Conversion(whole_number),
     "dtype": _DTYPE,
     "preferred_element_type": _DTYPE,
 }
 
 
-def jit_wrapped(*static: str, **conversions: Callable[[Any], Any]) -> Callable[[F], F]:
+def jit_wrapped(*static: str, **conversions: Conversion) -> Callable[[F], F]:
     """Return a decorator that compiles a function for calls outside of any trace.
 
     Inside a trace the function's recorded op sequence is replayed. ``static`` names the parameters that are not
     arrays. Their values have to be hashable (lists become tuples), and equal values have to be interchangeable, except
     those of ``axis`` and ``dtype``, which are converted; numbers used in the computation are arrays. ``conversions``
-    are further static parameters, and how a value that is not None is converted before a call. Outside of any trace a
-    static value that is not hashable raises TypeError.
+    are further static parameters, and how their values are converted before a call. Outside of any trace a static value
+    that is not hashable raises TypeError.
     """
     names = (*static, *conversions)
 
@@ -66,49 +72,45 @@ def jit_wrapped(*static: str, **conversions: Callable[[Any], Any]) -> Callable[[
 
 
 def _normalization_of(
-    function: Callable[..., Any], static: tuple[str, ...], conversions: dict[str, Callable[[Any], Any]]
+    function: Callable[..., Any], static: tuple[str, ...], conversions: dict[str, Conversion]
 ) -> Normalization | None:
     """Return the conversion of a function's static arguments; None if there is nothing to convert."""
-    is_public = not function.__name__.startswith("_")
-    by_name = {name: _CONVERSIONS[name] for name in static if is_public and name in _CONVERSIONS}
     code = function.__code__
-    if is_public and "out" in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]:
-        by_name["out"] = Conversion(functools.partial(_reject_out, function.__name__))
-    by_name |= {name: Conversion(functools.partial(_call_with_value, convert)) for name, convert in conversions.items()}
+    names = code.co_varnames[: code.co_argcount]
+    by_name: dict[str, Conversion] = {}
+    if not function.__name__.startswith("_"):
+        by_name |= {name: _CONVERSIONS[name] for name in static if name in _CONVERSIONS}
+        if "out" in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]:
+            by_name["out"] = Conversion(functools.partial(_reject_out, function.__name__))
+    by_name |= conversions
     if not by_name:
         return None
-    names = code.co_varnames[: code.co_argcount]
     first = min([position for position, name in enumerate(names) if name in by_name], default=len(names))
-    by_position = [by_name.get(name, _NO_CONVERSION) for name in names[first:]]
+    plain = frozenset.intersection(*[conversion.plain for conversion in by_name.values()])
 
     def normalize(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-        for name, value in kwargs.items():
-            conversion = by_name.get(name)
-            if conversion is not None and value.__class__ not in conversion.plain:
-                kwargs[name] = conversion.convert(value, name)
-        for value, conversion in zip(args[first:], by_position, strict=False):
-            if value.__class__ not in conversion.plain:
-                converted = map(_convert, args[first:], names[first:], by_position)
-                return (*args[:first], *converted, *args[len(names) :])
+        for value in kwargs.values():
+            if value.__class__ not in plain:
+                return convert_all(args, kwargs)
+        for value in args[first:]:
+            if value.__class__ not in plain:
+                return convert_all(args, kwargs)
         return args
+
+    def convert_all(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        for name, value in kwargs.items():
+            kwargs[name] = convert(value, name)
+        return (*map(convert, args, names), *args[len(names) :])
+
+    def convert(value: Any, name: str) -> Any:
+        conversion = by_name.get(name)
+        return value if conversion is None or value.__class__ in conversion.plain else conversion.convert(value, name)
 
     return Normalization(normalize, first)
 
 
 def _reject_out(function_name: str, value: Any, name: str) -> NoReturn:
     raise reject_out(function_name)
-
-
-def _call_with_value(convert: Callable[[Any], Any], value: Any, name: str) -> Any:
-    return convert(value)
-
-
-#: For parameters that are not converted.
-_NO_CONVERSION = Conversion(lambda value, name: value)
-
-
-def _convert(value: Any, name: str, conversion: Conversion) -> Any:
-    return value if value.__class__ in conversion.plain else conversion.convert(value, name)
 
 
 def _non_hashable_static_error(

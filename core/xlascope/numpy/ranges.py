@@ -32,7 +32,7 @@ from ..xla.arrays.transfers import put_on_device
 from . import shaping
 from .axes import axis_of, whole_number
 from .creation import as_shape, astype
-from .jit_wrapped import jit_wrapped
+from .jit_wrapped import Conversion, jit_wrapped
 from .promotion import as_dtype, broadcast_shape, check_ranks, common_dtype, promote_dtypes_inexact, to_inexact
 
 
@@ -78,15 +78,15 @@ def _traced_size_error(name: str, x: TracerBase, is_window: bool) -> Exception:
     return TracerIntegerConversionError(compose_message(problem, fix))
 
 
-def _require_count(num: Any) -> int:
-    count = whole_number(num, "num")
+def _require_count(num: Any, name: str = "num") -> int:
+    count = whole_number(num, name)
     if count < 0:
         raise ValueError(f"num is the number of values, at least 0, got {count}")
     return count
 
 
 @with_device
-@jit_wrapped("endpoint", "retstep", "dtype", "axis", num=_require_count)
+@jit_wrapped("endpoint", "retstep", "dtype", "axis", num=Conversion(_require_count))
 def linspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None,
     axis: int = 0, *, device: Any = None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from types import NoneType
 from typing import Any, NoReturn
 
 import numpy as np
@@ -23,14 +24,14 @@ from ..trace.values import aval_of
 from . import logic, ufuncs
 from .axes import axes_of, axis_of, is_several, reject_out, to_static_axis
 from .creation import zeros
-from .jit_wrapped import jit_wrapped
+from .jit_wrapped import Conversion, jit_wrapped
 from .promotion import as_dtype, promote_inexact
 from .repeating import flip
 from .shaping import broadcast_to, ravel, shape_of
 from .taking import take, take_along_axis
 
 
-def _reject_order(order: Any) -> None:
+def _reject_order(order: Any, name: str = "order") -> None:
     if order is not None:
         raise TypeError(f"order names the fields of structured arrays, of which there are none here; got {order!r}")
 
@@ -40,13 +41,18 @@ def _require_kind(kind: Any) -> None:
         raise TypeError(f"kind is the name of a way to sort, which changes nothing here (see stable); got {kind!r}")
 
 
-def _is_stable(stable: Any) -> bool:
+def _is_stable(stable: Any, name: str = "stable") -> bool:
     if stable is not None and not isinstance(stable, (bool, np.bool_)):
         raise TypeError(f"stable is True or False (equal elements keep their order, or may not), got {stable!r}")
     return bool(stable)
 
 
-@jit_wrapped("axis", "kind", "descending", stable=_is_stable, order=_reject_order)
+#: The number 1 is not True here.
+_STABLE = Conversion(_is_stable, frozenset({NoneType, bool}))
+_NO_ORDER = Conversion(_reject_order)
+
+
+@jit_wrapped("axis", "kind", "descending", stable=_STABLE, order=_NO_ORDER)
 def sort(
     a: Any,
     axis: int | None = -1,
@@ -75,7 +81,7 @@ def _sort(a: Any, axis: int | None, stable: bool, descending: bool) -> Any:
     return flip(result, axis) if descending else result
 
 
-@jit_wrapped("axis", "kind", "descending", "dtype", stable=_is_stable, order=_reject_order)
+@jit_wrapped("axis", "kind", "descending", "dtype", stable=_STABLE, order=_NO_ORDER)
 def argsort(
     a: Any,
     axis: int | None = -1,
@@ -128,11 +134,11 @@ def lexsort(keys: Sequence[Any], axis: int = -1) -> Any:
     return sorting.sort([*ordered_keys, indices], axis, True, len(ordered_keys))[-1]
 
 
-def _reject_median_out(out: Any) -> NoReturn:
+def _reject_median_out(out: Any, name: str = "out") -> NoReturn:
     raise ValueError(str(reject_out("median")))
 
 
-@jit_wrapped("axis", "overwrite_input", "keepdims", out=_reject_median_out)
+@jit_wrapped("axis", "overwrite_input", "keepdims", out=Conversion(_reject_median_out))
 def median(
     a: Any,
     axis: int | Sequence[int] | None = None,

@@ -126,7 +126,7 @@ def cache_trace(
     traces: FastLRUCache[Any, _CachedTrace] = FastLRUCache(_TRACES_GENERATION_SIZE)
     met_keys: FastLRUCache[Any, bool] = FastLRUCache(_TRACES_GENERATION_SIZE)
     summary = trace_settings_summary
-    first_normalized = sys.maxsize if normalization is None else normalization.first_position
+    normalize, first_normalized = (None, sys.maxsize) if normalization is None else normalization
     is_public = not function.__name__.startswith("_")  # others get the operands of a public function
 
     outside: Callable[..., Any]
@@ -146,8 +146,8 @@ def cache_trace(
             return _call_with_library_promotion(call_cached, args, kwargs)
         trace = STATE.trace
         if trace is None:
-            if normalization is not None:
-                args = normalization.normalize(args, kwargs)
+            if normalize is not None:
+                args = normalize(args, kwargs)
             return outside(*args, **kwargs)
         arrays: list[Any] = []
         kinds: list[Any] = [enable_x64.value, settings and settings_of_traces()]  # inlined find_trace key
@@ -193,8 +193,8 @@ def cache_trace(
             if STATE.trace is not None or summary.was_set:
                 return replay(args, kwargs)
             if kwargs or len(args) > first_normalized:
-                if normalization is not None:
-                    args = normalization.normalize(args, kwargs)
+                if normalize is not None:
+                    args = normalize(args, kwargs)
                 return outside(*args, **kwargs)
             return outside(*args)
         except BaseException as error:
