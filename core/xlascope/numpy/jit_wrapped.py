@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, NoReturn, TypeVar
 from ..control.jit.arguments import JitOptions
 from ..control.jit.jit_function import jit_function
 from ..ir.requested_dtypes import resolve_requested_dtype
-from ..trace.trace_cache import Normalization, cache_trace
+from ..trace.trace_cache import Normalize, cache_trace
 from .axes import reject_out, to_static_axis, whole_number
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -66,15 +66,15 @@ def jit_wrapped(*static: str, **conversions: Conversion) -> Callable[[F], F]:
                 return _non_hashable_static_error(function, names, args, kwargs)
             return error
 
-        return cache_trace(function, compile_function, explain_error, _normalization_of(function, static, conversions))
+        return cache_trace(function, compile_function, explain_error, _make_normalize(function, static, conversions))
 
     return decorate
 
 
-def _normalization_of(
+def _make_normalize(
     function: Callable[..., Any], static: tuple[str, ...], conversions: dict[str, Conversion]
-) -> Normalization | None:
-    """Return the conversion of a function's static arguments; None if there is nothing to convert."""
+) -> Normalize | None:
+    """Return the function that converts the static arguments of calls; None if there is nothing to convert."""
     code = function.__code__
     names = code.co_varnames[: code.co_argcount]
     by_name: dict[str, Conversion] = {}
@@ -85,6 +85,7 @@ def _normalization_of(
     by_name |= conversions
     if not by_name:
         return None
+    names = names[1:]  # the first parameter is an array, or not converted
     first = min([position for position, name in enumerate(names) if name in by_name], default=len(names))
     plain = frozenset.intersection(*[conversion.plain for conversion in by_name.values()])
 
@@ -92,7 +93,7 @@ def _normalization_of(
         for value in kwargs.values():
             if value.__class__ not in plain:
                 return convert_all(args, kwargs)
-        for value in args[first:]:
+        for value in args[first:] if first else args:
             if value.__class__ not in plain:
                 return convert_all(args, kwargs)
         return args
@@ -106,7 +107,7 @@ def _normalization_of(
         conversion = by_name.get(name)
         return value if conversion is None or value.__class__ in conversion.plain else conversion.convert(value, name)
 
-    return Normalization(normalize, first)
+    return normalize
 
 
 def _reject_out(function_name: str, value: Any, name: str) -> NoReturn:

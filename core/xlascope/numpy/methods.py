@@ -202,10 +202,6 @@ def _clip(self: Any, min: Any = None, max: Any = None) -> Any:
     return reductions.clip(self, min, max)
 
 
-def _matmul(x: Any, y: Any) -> Any:
-    return linear.matmul(x, y)
-
-
 _ARITHMETIC: dict[str, tuple[Callable[[Any, Any], Any], DirectOperation]] = {
     "add": (ufuncs.add, DirectOperation(arithmetic.Add(), "iufc")),
     "sub": (ufuncs.subtract, DirectOperation(arithmetic.Sub(), "iufc")),
@@ -217,7 +213,7 @@ _BINARY: dict[str, Callable[..., Any]] = {
     "mod": ufuncs.remainder,
     "divmod": ufuncs.divmod,
     "pow": _power,
-    "matmul": _matmul,
+    "matmul": linear.matmul.__wrapped__,  # type: ignore[attr-defined]  # it takes no out_sharding
     "and": logic.bitwise_and,
     "or": logic.bitwise_or,
     "xor": logic.bitwise_xor,

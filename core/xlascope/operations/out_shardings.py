@@ -29,7 +29,7 @@ def with_out_sharding(function: Callable[..., Any]) -> Callable[..., Any]:
     def with_sharding(*args: Any, out_sharding: Any = None, **kwargs: Any) -> Any:
         try:
             if out_sharding is None:
-                return function(*args, **kwargs)
+                return function(*args, **kwargs) if kwargs else function(*args)
             return call_with_sharding(function.__name__, out_sharding, function, args, kwargs)
         except BaseException as error:
             filter_traceback(error)

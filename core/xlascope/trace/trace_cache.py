@@ -11,7 +11,6 @@ from __future__ import annotations
 import enum
 import functools
 import inspect
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
@@ -32,6 +31,7 @@ from .trace_recording import IS_TRACE_CACHE_ENABLED, NOT_RECORDABLE, RecordedTra
 from .traceback_filtering import filter_traceback
 
 F = TypeVar("F", bound=Callable[..., Any])
+Normalize = Callable[[tuple[Any, ...], dict[str, Any]], tuple[Any, ...]]
 
 #: Classes of values whose type alone is in the key; transformations add their tracers.
 ARRAY_TYPES: set[Any] = {ArrayImpl, JaxprTracer, KeyArray}
@@ -58,19 +58,10 @@ class _CachedTrace(NamedTuple):
 
 #: The entry for arguments with which the function has to run.
 _UNCACHEABLE = _CachedTrace(NOT_RECORDABLE, 0, None)
+#: Stands for a first positional argument that is not given.
+_MISSING: Any = object()
 #: Stands for an argument of a type that recording does not support.
 _UNSUPPORTED: Any = object()
-
-
-class Normalization(NamedTuple):
-    """Conversion of static arguments to values of which equal ones are interchangeable, before an eager call.
-
-    ``normalize(args, kwargs)`` returns the converted positional arguments, and changes ``kwargs``. Calls with at most
-    ``first_position`` positional arguments, and no others, need none.
-    """
-
-    normalize: Callable[[tuple[Any, ...], dict[str, Any]], tuple[Any, ...]]
-    first_position: int
 
 
 class _NotRecordableError(Exception):
@@ -113,20 +104,21 @@ def cache_trace(
     function: F,
     make_eager: Callable[[], Callable[..., Any]] | None = None,
     explain_error: Callable[[BaseException, Any, Any], BaseException] = _return_error,
-    normalization: Normalization | None = None,
+    normalize: Normalize | None = None,
 ) -> F:
     """Decorate a function so that its recorded operations are replayed under a trace, instead of running it.
 
     The function must use the types of its arrays alone, and return an array, or a tuple or list of arrays. It
     runs on the first two calls for each kind of arguments (the second time to be recorded), for arguments of
     other types (NumPy arrays, objects with ``__jax_array__``), and when it raises. Outside of any trace, what
-    ``make_eager`` returns, if given, is called in its place, with arguments changed by ``normalization``, if given.
+    ``make_eager`` returns, if given, is called in its place. Before a call with more than one argument, ``normalize``,
+    if given, converts the static ones to values of which equal ones are interchangeable: it gets the positional
+    arguments after the first and the other arguments, returns the former, and changes the dict.
     ``explain_error(error, args, kwargs)`` returns the error to raise for one that a call raised.
     """
     traces: FastLRUCache[Any, _CachedTrace] = FastLRUCache(_TRACES_GENERATION_SIZE)
     met_keys: FastLRUCache[Any, bool] = FastLRUCache(_TRACES_GENERATION_SIZE)
     summary = trace_settings_summary
-    normalize, first_normalized = (None, sys.maxsize) if normalization is None else normalization
     is_public = not function.__name__.startswith("_")  # others get the operands of a public function
 
     outside: Callable[..., Any]
@@ -147,7 +139,7 @@ def cache_trace(
         trace = STATE.trace
         if trace is None:
             if normalize is not None:
-                args = normalize(args, kwargs)
+                args = (*args[:1], *normalize(args[1:], kwargs))
             return outside(*args, **kwargs)
         arrays: list[Any] = []
         kinds: list[Any] = [enable_x64.value, settings and settings_of_traces()]  # inlined find_trace key
@@ -188,17 +180,21 @@ def cache_trace(
             filter_traceback(error)
             raise
 
-    def call_any(*args: Any, **kwargs: Any) -> Any:
+    def call_any(x: Any = _MISSING, /, *rest: Any, **kwargs: Any) -> Any:
         try:
             if STATE.trace is not None or summary.was_set:
-                return replay(args, kwargs)
-            if kwargs or len(args) > first_normalized:
+                return replay((x, *rest) if x is not _MISSING else (), kwargs)
+            if not kwargs:
+                if not rest:
+                    return outside(x) if x is not _MISSING else outside()
                 if normalize is not None:
-                    args = normalize(args, kwargs)
-                return outside(*args, **kwargs)
-            return outside(*args)
+                    rest = normalize(rest, kwargs)
+                return outside(x, rest[0]) if len(rest) == 1 else outside(x, *rest)
+            if normalize is not None:
+                rest = normalize(rest, kwargs)
+            return outside(x, *rest, **kwargs) if x is not _MISSING else outside(**kwargs)
         except BaseException as error:
-            _raise_explained(error, explain_error, args, kwargs)
+            _raise_explained(error, explain_error, (x, *rest) if x is not _MISSING else (), kwargs)
             filter_traceback(error)
             raise
 
