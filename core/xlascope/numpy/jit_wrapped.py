@@ -85,7 +85,6 @@ def _make_normalize(
     by_name |= conversions
     if not by_name:
         return None
-    names = names[1:]  # the first parameter is an array, or not converted
     first = min([position for position, name in enumerate(names) if name in by_name], default=len(names))
     plain = frozenset.intersection(*[conversion.plain for conversion in by_name.values()])
 
@@ -93,7 +92,7 @@ def _make_normalize(
         for value in kwargs.values():
             if value.__class__ not in plain:
                 return convert_all(args, kwargs)
-        for value in args[first:] if first else args:
+        for value in args[first:]:
             if value.__class__ not in plain:
                 return convert_all(args, kwargs)
         return args

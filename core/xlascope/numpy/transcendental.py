@@ -210,7 +210,7 @@ def arctan(x: Any, /) -> Any:
     return trigonometry.atan(promote_inexact(x))
 
 
-@direct_binary(trigonometry.Atan2, "f")
+@direct_binary(trigonometry.Atan2, "f", with_numbers=False)
 def arctan2(y: Any, x: Any, /) -> Any:
     """Return the angle of the point (x, y); for complex numbers, -i log((x + iy) / √(x² + y²))."""
     y, x = promote_pair_inexact(y, x)

@@ -185,7 +185,7 @@ def _float_divmod(x: Any, y: Any) -> tuple[Any, Any]:
     return select(eq(y, 0), div(x, y), rounding.round(quotient)), modulus
 
 
-@direct_binary(exponentials.Pow, "fc")
+@direct_binary(exponentials.Pow, "fc", with_numbers=False)
 @cache_trace
 def power(x: Any, y: Any, /) -> Any:
     """Return ``x`` to the power ``y``; a Python int ``y`` is computed by multiplications, as is NumPy's beside floats.
@@ -245,7 +245,7 @@ def _integer_power(x: Any, y: Any) -> Any:
 pow = power
 
 
-@direct_binary(exponentials.Pow, "fc")
+@direct_binary(exponentials.Pow, "fc", with_numbers=False)
 @cache_trace
 def float_power(x: Any, y: Any, /) -> Any:
     """Return ``x`` to the power ``y``; the result is always floating-point or complex."""

@@ -58,8 +58,6 @@ class _CachedTrace(NamedTuple):
 
 #: The entry for arguments with which the function has to run.
 _UNCACHEABLE = _CachedTrace(NOT_RECORDABLE, 0, None)
-#: Stands for a first positional argument that is not given.
-_MISSING: Any = object()
 #: Stands for an argument of a type that recording does not support.
 _UNSUPPORTED: Any = object()
 
@@ -112,8 +110,8 @@ def cache_trace(
     runs on the first two calls for each kind of arguments (the second time to be recorded), for arguments of
     other types (NumPy arrays, objects with ``__jax_array__``), and when it raises. Outside of any trace, what
     ``make_eager`` returns, if given, is called in its place. Before a call with more than one argument, ``normalize``,
-    if given, converts the static ones to values of which equal ones are interchangeable: it gets the positional
-    arguments after the first and the other arguments, returns the former, and changes the dict.
+    if given, converts the static ones to values of which equal ones are interchangeable: it gets the positional and the
+    other arguments, returns the former, and changes the dict.
     ``explain_error(error, args, kwargs)`` returns the error to raise for one that a call raised.
     """
     traces: FastLRUCache[Any, _CachedTrace] = FastLRUCache(_TRACES_GENERATION_SIZE)
@@ -131,16 +129,17 @@ def cache_trace(
 
     outside = function if make_eager is None else call_first
 
-    def replay(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Return the result of a call under a trace, or where a setting may matter."""
-        settings = summary.was_set and trace_settings.value
-        if settings and is_public and is_called_by_library():
-            return _call_with_library_promotion(call_cached, args, kwargs)
-        trace = STATE.trace
-        if trace is None:
-            if normalize is not None:
-                args = (*args[:1], *normalize(args[1:], kwargs))
-            return outside(*args, **kwargs)
+    def call_traced(trace: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Return the result of a call under ``trace``, or where a setting may matter."""
+        settings: Any = False
+        if summary.was_set:
+            settings = trace_settings.value
+            if settings and is_public and is_called_by_library():
+                return _call_with_library_promotion(call_cached, args, kwargs)
+            if trace is None:
+                if normalize is not None:
+                    args = normalize(args, kwargs)
+                return outside(*args, **kwargs)
         arrays: list[Any] = []
         kinds: list[Any] = [enable_x64.value, settings and settings_of_traces()]  # inlined find_trace key
         for x in args:
@@ -164,9 +163,17 @@ def cache_trace(
         return values[result_index] if sequence is None else sequence([values[i] for i in recorded.result_indices])
 
     # Outside of any trace the wrapper is what a call costs beside jaxlib: a fixed number of parameters is the cheapest.
+    # Under a trace the wrappers for arrays alone look up the key that ``call_traced`` makes of such arguments.
     def call_unary(x: Any, /) -> Any:
         try:
-            return outside(x) if STATE.trace is None and not summary.was_set else replay((x,), {})
+            trace = STATE.trace
+            if summary.was_set:
+                return call_traced(trace, (x,), {})
+            if trace is None:
+                return outside(x)
+            if x.__class__ in ARRAY_TYPES and (entry := traces.get((enable_x64.value, False, x.aval))) is not None:
+                return function(x) if entry is _UNCACHEABLE else _replay(entry, trace, x)
+            return call_traced(trace, (x,), {})
         except BaseException as error:
             _raise_explained(error, explain_error, (x,), {})
             filter_traceback(error)
@@ -174,33 +181,51 @@ def cache_trace(
 
     def call_binary(x: Any, y: Any, /) -> Any:
         try:
-            return outside(x, y) if STATE.trace is None and not summary.was_set else replay((x, y), {})
+            trace = STATE.trace
+            if summary.was_set:
+                return call_traced(trace, (x, y), {})
+            if trace is None:
+                return outside(x, y)
+            if x.__class__ in ARRAY_TYPES and y.__class__ in ARRAY_TYPES:
+                entry = traces.get((enable_x64.value, False, x.aval, y.aval))
+                if entry is not None:
+                    return function(x, y) if entry is _UNCACHEABLE else _replay(entry, trace, x, y)
+            return call_traced(trace, (x, y), {})
         except BaseException as error:
             _raise_explained(error, explain_error, (x, y), {})
             filter_traceback(error)
             raise
 
-    def call_any(x: Any = _MISSING, /, *rest: Any, **kwargs: Any) -> Any:
+    def call_any(*args: Any, **kwargs: Any) -> Any:
         try:
-            if STATE.trace is not None or summary.was_set:
-                return replay((x, *rest) if x is not _MISSING else (), kwargs)
-            if not kwargs:
-                if not rest:
-                    return outside(x) if x is not _MISSING else outside()
+            trace = STATE.trace
+            if trace is not None or summary.was_set:
+                return call_traced(trace, args, kwargs)
+            if kwargs:
                 if normalize is not None:
-                    rest = normalize(rest, kwargs)
-                return outside(x, rest[0]) if len(rest) == 1 else outside(x, *rest)
+                    args = normalize(args, kwargs)
+                return outside(*args, **kwargs)
+            if len(args) == 1:
+                return outside(args[0])
             if normalize is not None:
-                rest = normalize(rest, kwargs)
-            return outside(x, *rest, **kwargs) if x is not _MISSING else outside(**kwargs)
+                args = normalize(args, kwargs)
+            return outside(*args)
         except BaseException as error:
-            _raise_explained(error, explain_error, (x, *rest) if x is not _MISSING else (), kwargs)
+            _raise_explained(error, explain_error, args, kwargs)
             filter_traceback(error)
             raise
 
     by_arity: dict[int | None, Callable[..., Any]] = {1: call_unary, 2: call_binary}
     call_cached: Any = functools.update_wrapper(by_arity.get(_positional_arity(function), call_any), function)
     return call_cached  # type: ignore[no-any-return]
+
+
+def _replay(entry: _CachedTrace, trace: Any, *arrays: Any) -> Any:
+    """Return the result of a recorded function for ``arrays`` under a trace."""
+    recorded, result_index, sequence = entry
+    values = [*arrays, *(recorded.literals if trace.staging else recorded.constants)]
+    trace.emit(recorded.steps, values, recorded.used_operands)
+    return values[result_index] if sequence is None else sequence([values[i] for i in recorded.result_indices])
 
 
 def _call_with_library_promotion(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
