@@ -27,11 +27,11 @@ def resolve_requested_dtype(dtype: Any) -> np.dtype[Any]:
     dtype('float32')
     """
     try:
-        known = None if boot.enable_x64.value else _known_dtypes.get(dtype)
+        resolved = None if boot.enable_x64.value else _resolved_dtypes.get(dtype)
     except TypeError:  # it has no hash
-        known = None
-    if known is not None:
-        return known
+        resolved = None
+    if resolved is not None:
+        return resolved
     parsed = parse_dtype(dtype)
     if boot.enable_x64.value:
         return parsed
@@ -45,7 +45,7 @@ def resolve_requested_dtype(dtype: Any) -> np.dtype[Any]:
 
 _unchanged_dtypes = [dtype for dtype in KINDS if isinstance(dtype, np.dtype) and dtype not in NARROWED_DTYPES]
 #: Dtypes, their types and Python's own that stand for a dtype of at most 32 bits without a warning.
-_known_dtypes: dict[Any, np.dtype[Any]] = {
+_resolved_dtypes: dict[Any, np.dtype[Any]] = {
     **{dtype: dtype for dtype in _unchanged_dtypes if dtype.kind in "biufc"},
     **{dtype.type: dtype for dtype in _unchanged_dtypes if dtype.kind in "biufc"},
     **{kind: NARROWED_DTYPES.get(parse_dtype(kind), parse_dtype(kind)) for kind in PYTHON_TYPES},
