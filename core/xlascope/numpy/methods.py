@@ -213,7 +213,7 @@ _BINARY: dict[str, Callable[..., Any]] = {
     "mod": ufuncs.remainder,
     "divmod": ufuncs.divmod,
     "pow": _power,
-    "matmul": linear.matmul.__wrapped__,  # type: ignore[attr-defined]  # it takes no out_sharding
+    "matmul": linear.matmul,
     "and": logic.bitwise_and,
     "or": logic.bitwise_or,
     "xor": logic.bitwise_xor,

@@ -113,6 +113,8 @@ def cache_trace(
     if given, converts the static ones to values of which equal ones are interchangeable: it gets the positional and the
     other arguments, returns the former, and changes the dict.
     ``explain_error(error, args, kwargs)`` returns the error to raise for one that a call raised.
+
+    Unless a decorated function has one or two positional parameters, :func:`handle_keyword` can add a keyword to it.
     """
     traces: FastLRUCache[Any, _CachedTrace] = FastLRUCache(_TRACES_GENERATION_SIZE)
     met_keys: FastLRUCache[Any, bool] = FastLRUCache(_TRACES_GENERATION_SIZE)
@@ -196,8 +198,17 @@ def cache_trace(
             filter_traceback(error)
             raise
 
+    handled_keyword = ""
+    call_handler: Any = None
+
+    def set_keyword_handler(name: str, handler: Callable[..., Any]) -> None:
+        nonlocal handled_keyword, call_handler
+        handled_keyword, call_handler = name, handler
+
     def call_any(*args: Any, **kwargs: Any) -> Any:
         try:
+            if kwargs and handled_keyword in kwargs and (value := kwargs.pop(handled_keyword)) is not None:
+                return call_handler(value, args, kwargs)
             trace = STATE.trace
             if trace is not None or summary.was_set:
                 return call_traced(trace, args, kwargs)
@@ -217,6 +228,8 @@ def cache_trace(
 
     by_arity: dict[int | None, Callable[..., Any]] = {1: call_unary, 2: call_binary}
     call_cached: Any = functools.update_wrapper(by_arity.get(_positional_arity(function), call_any), function)
+    if call_cached is call_any:
+        vars(call_cached)["_keyword_handler"] = call_cached, set_keyword_handler
     return call_cached  # type: ignore[no-any-return]
 
 
@@ -226,6 +239,18 @@ def _replay(entry: _CachedTrace, trace: Any, *arrays: Any) -> Any:
     values = [*arrays, *(recorded.literals if trace.staging else recorded.constants)]
     trace.emit(recorded.steps, values, recorded.used_operands)
     return values[result_index] if sequence is None else sequence([values[i] for i in recorded.result_indices])
+
+
+def handle_keyword(function: Callable[..., Any], name: str, handler: Callable[..., Any]) -> bool:
+    """Return whether a function is one of :func:`cache_trace` that can take a further keyword argument, and add it.
+
+    A call in which ``name`` is given and not None then returns ``handler(value, args, kwargs)``.
+    """
+    owner, set_keyword_handler = getattr(function, "_keyword_handler", (None, None))
+    if owner is not function or set_keyword_handler is None:  # a wrapper has the attributes of what it wraps
+        return False
+    set_keyword_handler(name, handler)
+    return True
 
 
 def _call_with_library_promotion(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
