@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, NoReturn, TypeVar
 from ..control.jit.arguments import JitOptions
 from ..control.jit.jit_function import jit_function
 from ..ir.requested_dtypes import resolve_requested_dtype
-from ..trace.trace_cache import Normalize, cache_trace
+from ..trace.trace_cache import Normalization, cache_trace
 from .axes import reject_out, to_static_axis, whole_number
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -66,15 +66,15 @@ def jit_wrapped(*static: str, **conversions: Conversion) -> Callable[[F], F]:
                 return _non_hashable_static_error(function, names, args, kwargs)
             return error
 
-        return cache_trace(function, compile_function, explain_error, _make_normalize(function, static, conversions))
+        return cache_trace(function, compile_function, explain_error, _normalization_of(function, static, conversions))
 
     return decorate
 
 
-def _make_normalize(
+def _normalization_of(
     function: Callable[..., Any], static: tuple[str, ...], conversions: dict[str, Conversion]
-) -> Normalize | None:
-    """Return the function that converts the static arguments of calls; None if there is nothing to convert."""
+) -> Normalization | None:
+    """Return the conversion of a function's static arguments; None if there is nothing to convert."""
     code = function.__code__
     names = code.co_varnames[: code.co_argcount]
     by_name: dict[str, Conversion] = {}
@@ -88,15 +88,6 @@ def _make_normalize(
     first = min([position for position, name in enumerate(names) if name in by_name], default=len(names))
     plain = frozenset.intersection(*[conversion.plain for conversion in by_name.values()])
 
-    def normalize(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-        for value in kwargs.values():
-            if value.__class__ not in plain:
-                return convert_all(args, kwargs)
-        for value in args[first:]:
-            if value.__class__ not in plain:
-                return convert_all(args, kwargs)
-        return args
-
     def convert_all(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
         for name, value in kwargs.items():
             kwargs[name] = convert(value, name)
@@ -106,7 +97,7 @@ def _make_normalize(
         conversion = by_name.get(name)
         return value if conversion is None or value.__class__ in conversion.plain else conversion.convert(value, name)
 
-    return normalize
+    return Normalization(convert_all, plain, first)
 
 
 def _reject_out(function_name: str, value: Any, name: str) -> NoReturn:

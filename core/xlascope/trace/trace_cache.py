@@ -11,6 +11,7 @@ from __future__ import annotations
 import enum
 import functools
 import inspect
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
@@ -31,7 +32,6 @@ from .trace_recording import IS_TRACE_CACHE_ENABLED, NOT_RECORDABLE, RecordedTra
 from .traceback_filtering import filter_traceback
 
 F = TypeVar("F", bound=Callable[..., Any])
-Normalize = Callable[[tuple[Any, ...], dict[str, Any]], tuple[Any, ...]]
 
 #: Classes of values whose type alone is in the key; transformations add their tracers.
 ARRAY_TYPES: set[Any] = {ArrayImpl, JaxprTracer, KeyArray}
@@ -60,6 +60,21 @@ class _CachedTrace(NamedTuple):
 _UNCACHEABLE = _CachedTrace(NOT_RECORDABLE, 0, None)
 #: Stands for an argument of a type that recording does not support.
 _UNSUPPORTED: Any = object()
+
+
+class Normalization(NamedTuple):
+    """Conversion of static arguments to values of which equal ones are interchangeable, before an eager call.
+
+    ``convert(args, kwargs)`` returns the converted positional arguments, and changes ``kwargs``. It is not needed where
+    the keyword arguments, and the positional ones from ``first`` on, are of classes in ``plain``.
+    """
+
+    convert: Callable[[tuple[Any, ...], dict[str, Any]], tuple[Any, ...]]
+    plain: frozenset[type]
+    first: int
+
+
+_NO_NORMALIZATION = Normalization(lambda args, kwargs: args, frozenset(), sys.maxsize)
 
 
 class _NotRecordableError(Exception):
@@ -102,23 +117,23 @@ def cache_trace(
     function: F,
     make_eager: Callable[[], Callable[..., Any]] | None = None,
     explain_error: Callable[[BaseException, Any, Any], BaseException] = _return_error,
-    normalize: Normalize | None = None,
+    normalization: Normalization | None = None,
 ) -> F:
     """Decorate a function so that its recorded operations are replayed under a trace, instead of running it.
 
     The function must use the types of its arrays alone, and return an array, or a tuple or list of arrays. It
     runs on the first two calls for each kind of arguments (the second time to be recorded), for arguments of
     other types (NumPy arrays, objects with ``__jax_array__``), and when it raises. Outside of any trace, what
-    ``make_eager`` returns, if given, is called in its place. Before a call with more than one argument, ``normalize``,
-    if given, converts the static ones to values of which equal ones are interchangeable: it gets the positional and the
-    other arguments, returns the former, and changes the dict.
-    ``explain_error(error, args, kwargs)`` returns the error to raise for one that a call raised.
+    ``make_eager`` returns, if given, is called in its place, with static arguments converted by ``normalization``, if
+    given. ``explain_error(error, args, kwargs)`` returns the error to raise for one that a call raised.
 
     Unless a decorated function has one or two positional parameters, :func:`handle_keyword` can add a keyword to it.
     """
     traces: FastLRUCache[Any, _CachedTrace] = FastLRUCache(_TRACES_GENERATION_SIZE)
     met_keys: FastLRUCache[Any, bool] = FastLRUCache(_TRACES_GENERATION_SIZE)
     summary = trace_settings_summary
+    normalize, plain, first = normalization or _NO_NORMALIZATION
+    is_normalized = normalization is not None
     is_public = not function.__name__.startswith("_")  # others get the operands of a public function
 
     outside: Callable[..., Any]
@@ -139,9 +154,7 @@ def cache_trace(
             if settings and is_public and is_called_by_library():
                 return _call_with_library_promotion(call_cached, args, kwargs)
             if trace is None:
-                if normalize is not None:
-                    args = normalize(args, kwargs)
-                return outside(*args, **kwargs)
+                return outside(*normalize(args, kwargs), **kwargs)
         arrays: list[Any] = []
         kinds: list[Any] = [enable_x64.value, settings and settings_of_traces()]  # inlined find_trace key
         for x in args:
@@ -212,15 +225,19 @@ def cache_trace(
             trace = STATE.trace
             if trace is not None or summary.was_set:
                 return call_traced(trace, args, kwargs)
-            if kwargs:
-                if normalize is not None:
+            if not kwargs:
+                if len(args) == 1:
+                    return outside(args[0])
+                for value in args[first:]:
+                    if value.__class__ not in plain:
+                        args = normalize(args, kwargs)
+                        break
+                return outside(*args)
+            for value in (*args[first:], *kwargs.values()) if is_normalized else ():
+                if value.__class__ not in plain:
                     args = normalize(args, kwargs)
-                return outside(*args, **kwargs)
-            if len(args) == 1:
-                return outside(args[0])
-            if normalize is not None:
-                args = normalize(args, kwargs)
-            return outside(*args)
+                    break
+            return outside(*args, **kwargs)
         except BaseException as error:
             _raise_explained(error, explain_error, args, kwargs)
             filter_traceback(error)
