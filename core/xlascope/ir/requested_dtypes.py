@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import NARROWED_DTYPES, PYTHON_TYPES, parse_dtype
+from ..dtypes import KINDS, NARROWED_DTYPES, PYTHON_TYPES, parse_dtype
 from ..runtime import boot
 from .user_frames import warn_at_user_line
 
@@ -26,6 +26,12 @@ def resolve_requested_dtype(dtype: Any) -> np.dtype[Any]:
     >>> resolve_requested_dtype(float)
     dtype('float32')
     """
+    try:
+        resolved = None if boot.enable_x64.value else _resolved_dtypes.get(dtype)
+    except TypeError:  # it has no hash
+        resolved = None
+    if resolved is not None:
+        return resolved
     parsed = parse_dtype(dtype)
     if boot.enable_x64.value:
         return parsed
@@ -36,6 +42,14 @@ def resolve_requested_dtype(dtype: Any) -> np.dtype[Any]:
         _warn(parsed, narrow)
     return narrow
 
+
+_unchanged_dtypes = [dtype for dtype in KINDS if isinstance(dtype, np.dtype) and dtype not in NARROWED_DTYPES]
+#: Dtypes, their types and Python's own that stand for a dtype of at most 32 bits without a warning.
+_resolved_dtypes: dict[Any, np.dtype[Any]] = {
+    **{dtype: dtype for dtype in _unchanged_dtypes if dtype.kind in "biufc"},
+    **{dtype.type: dtype for dtype in _unchanged_dtypes if dtype.kind in "biufc"},
+    **{kind: NARROWED_DTYPES.get(parse_dtype(kind), parse_dtype(kind)) for kind in PYTHON_TYPES},
+}
 
 #: The end of a sentence about what does not fit 32 bits.
 HOW_TO_ENABLE_X64 = (

@@ -25,11 +25,13 @@ from ..trace.operand_coercion import pass_through
 from ..trace.trace_cache import cache_trace
 from ..trace.values import aval_of
 from .axes import reject_out
+from .direct_operations import direct_binary, direct_unary
 from .jit_wrapped import jit_wrapped
 from .promotion import as_dtype, promote_pair, promote_pair_inexact, promote_shapes
 from .ufunc_attributes import add_ufunc_attributes
 
 
+@direct_binary(comparisons.Eq, "biufc")
 @cache_trace
 def equal(x: Any, y: Any, /) -> Any:
     """Return ``x == y``; for keys, whether they are the same."""
@@ -38,6 +40,7 @@ def equal(x: Any, y: Any, /) -> Any:
     return bind1(_EQ, *promote_pair(x, y))
 
 
+@direct_binary(comparisons.Ne, "biufc")
 @cache_trace
 def not_equal(x: Any, y: Any, /) -> Any:
     """Return ``x != y``; for keys, whether they differ."""
@@ -57,24 +60,28 @@ def _compare(comparison: Operation, x: Any, y: Any) -> Any:
     return select(eq(real(x), real(y)), second, first)
 
 
+@direct_binary(comparisons.Lt, "biuf")
 @cache_trace
 def less(x: Any, y: Any, /) -> Any:
     """Return ``x < y``; complex values are compared by their real parts, then their imaginary parts."""
     return _compare(_LT, *promote_pair(x, y))
 
 
+@direct_binary(comparisons.Le, "biuf")
 @cache_trace
 def less_equal(x: Any, y: Any, /) -> Any:
     """Return ``x <= y``; complex values are compared by their real parts, then their imaginary parts."""
     return _compare(_LE, *promote_pair(x, y))
 
 
+@direct_binary(comparisons.Gt, "biuf")
 @cache_trace
 def greater(x: Any, y: Any, /) -> Any:
     """Return ``x > y``; complex values are compared by their real parts, then their imaginary parts."""
     return _compare(_GT, *promote_pair(x, y))
 
 
+@direct_binary(comparisons.Ge, "biuf")
 @cache_trace
 def greater_equal(x: Any, y: Any, /) -> Any:
     """Return ``x >= y``; complex values are compared by their real parts, then their imaginary parts."""
@@ -92,6 +99,7 @@ _EQ, _NE, _LT, _LE, _GT, _GE = (
 
 
 @add_ufunc_attributes(2, -1)
+@direct_binary(bits.And, "biu")
 @cache_trace
 def bitwise_and(x: Any, y: Any, /) -> Any:
     """Return the bits set in both."""
@@ -99,6 +107,7 @@ def bitwise_and(x: Any, y: Any, /) -> Any:
 
 
 @add_ufunc_attributes(2, 0)
+@direct_binary(bits.Or, "biu")
 @cache_trace
 def bitwise_or(x: Any, y: Any, /) -> Any:
     """Return the bits set in either."""
@@ -106,12 +115,14 @@ def bitwise_or(x: Any, y: Any, /) -> Any:
 
 
 @add_ufunc_attributes(2, 0)
+@direct_binary(bits.Xor, "biu")
 @cache_trace
 def bitwise_xor(x: Any, y: Any, /) -> Any:
     """Return the bits set in one but not both."""
     return bits.bitwise_xor(*promote_pair(x, y))
 
 
+@direct_unary(bits.Not, "biu")
 def bitwise_not(x: Any, /) -> Any:
     """Return the bits not set."""
     return bits.bitwise_not(x)

@@ -19,7 +19,7 @@ from ..trace.tracer import TracerBase
 from ..trace.values import aval_of, invalid_operand_error
 from ..xla.arrays.key_array import KeyArray
 from ..xla.devices.backend import ArrayImpl
-from ..xla.execution.eager import execute_single
+from ..xla.execution.eager import execute_single, require_live_operands
 from . import (
     array_methods,
     creation,
@@ -41,6 +41,7 @@ _OPERANDS = (ArrayImpl, TracerBase, KeyArray, np.ndarray, np.generic, bool, int,
 
 #: NumPy's scalars that arrays of their dtype meet as Python's floats do: as an array on the device, from a cache.
 _NUMPY_FLOATS = frozenset({np.float32, np.float64})
+_FLOAT32 = np.dtype(np.float32)
 
 
 class DirectOperation(NamedTuple):
@@ -63,36 +64,37 @@ def _binary_operator(
 
     ``function`` computes the operator, with promotion. Operands of one type (outside of any trace NumPy arrays as
     well), and weakly typed Python scalars, are bound to the operation in ``direct`` without promotion, if it
-    covers their dtype. This inlines ``bind1``, since it is the fast path of tracing.
+    covers their dtype. This inlines ``bind1``, since it is the fast path of tracing and of eager calls.
     """
     operation, kinds = direct or _NO_DIRECT_OPERATION
 
     def operator(self: Any, other: Any) -> Any:
         try:
             aval, kind = self.aval, other.__class__
-            if kind is self.__class__:
-                if other.aval is aval and KINDS[aval.dtype] in kinds:
-                    trace = STATE.trace
-                    return (
-                        execute_single(operation, (self, other))
-                        if trace is None
-                        else trace.bind(operation, (self, other))[0]
-                    )
-            elif kind is np.ndarray:
-                if STATE.trace is None and aval_of(other) is aval and KINDS[aval.dtype] in kinds:
-                    return execute_single(operation, (self, other))
-            elif (
-                kind in KINDS_HOLDING_SCALAR
-                and (dtype_kind := KINDS[aval.dtype]) in kinds
-                and dtype_kind in KINDS_HOLDING_SCALAR[kind]
-            ):
-                trace, operands = STATE.trace, (self, promote_scalar(other, aval.dtype))
-                return execute_single(operation, operands) if trace is None else trace.bind(operation, operands)[0]
-            elif kind in _NUMPY_FLOATS and STATE.trace is None and _is_scalar_of(aval, other) and "f" in kinds:
-                return execute_single(operation, (self, promote_scalar(other.item(), aval.dtype)))
+            if (dtype_kind := KINDS[aval.dtype]) in kinds:
+                trace, operand = STATE.trace, None
+                if kind is self.__class__:
+                    if other.aval is aval:
+                        operand = other
+                elif kind in KINDS_HOLDING_SCALAR:
+                    if dtype_kind in KINDS_HOLDING_SCALAR[kind]:
+                        operand = promote_scalar(other, aval.dtype, trace)
+                elif trace is None:
+                    operand = _direct_host_operand(aval, other)
+                if operand is not None:
+                    if trace is not None:
+                        return trace.bind(operation, (self, operand))[0]
+                    run = operation.eager_function
+                    if run is None:
+                        return execute_single(operation, (self, operand))
+                    try:
+                        return run(self, operand)
+                    except ValueError as error:
+                        require_live_operands(error, operation, (self, operand))
+                        raise
             return (
                 function(self, other)
-                if isinstance(other, _OPERANDS)
+                if kind is self.__class__ or isinstance(other, _OPERANDS)
                 else _apply_to_foreign_operand(function, self, other)
             )
         except BaseException as error:
@@ -110,18 +112,25 @@ def _reflected_operator(
 
     def operator(self: Any, other: Any) -> Any:
         try:
-            dtype, kind = self.aval.dtype, other.__class__
-            if (
-                kind in KINDS_HOLDING_SCALAR
-                and (dtype_kind := KINDS[dtype]) in kinds
-                and dtype_kind in KINDS_HOLDING_SCALAR[kind]
-            ):
-                trace, operands = STATE.trace, (promote_scalar(other, dtype), self)
-                return execute_single(operation, operands) if trace is None else trace.bind(operation, operands)[0]
-            if kind is np.ndarray and STATE.trace is None and aval_of(other) is self.aval and KINDS[dtype] in kinds:
-                return execute_single(operation, (other, self))
-            if kind in _NUMPY_FLOATS and STATE.trace is None and _is_scalar_of(self.aval, other) and "f" in kinds:
-                return execute_single(operation, (promote_scalar(other.item(), dtype), self))
+            aval, kind = self.aval, other.__class__
+            if (dtype_kind := KINDS[aval.dtype]) in kinds:
+                trace, operand = STATE.trace, None
+                if kind in KINDS_HOLDING_SCALAR:
+                    if dtype_kind in KINDS_HOLDING_SCALAR[kind]:
+                        operand = promote_scalar(other, aval.dtype, trace)
+                elif trace is None:
+                    operand = _direct_host_operand(aval, other)
+                if operand is not None:
+                    if trace is not None:
+                        return trace.bind(operation, (operand, self))[0]
+                    run = operation.eager_function
+                    if run is None:
+                        return execute_single(operation, (operand, self))
+                    try:
+                        return run(operand, self)
+                    except ValueError as error:
+                        require_live_operands(error, operation, (operand, self))
+                        raise
             if isinstance(other, _OPERANDS):
                 return function(other, self)
             return _apply_to_foreign_operand(lambda x, y: function(y, x), self, other)
@@ -132,9 +141,18 @@ def _reflected_operator(
     return operator
 
 
-def _is_scalar_of(aval: ShapedArray, x: Any) -> bool:
-    """Return whether a NumPy scalar has the dtype of an array, which is not weakly typed."""
-    return aval_of(x).dtype is aval.dtype and not aval.weak_type
+def _direct_host_operand(aval: ShapedArray, x: Any) -> Any:
+    """Return the operand for an object of NumPy beside an array of type ``aval``; None where it has to be promoted.
+
+    It is a NumPy array of that type itself, and for a float of the array's dtype an array on the device.
+    """
+    kind = x.__class__
+    if kind is np.ndarray:
+        return x if aval_of(x) is aval else None
+    if kind not in _NUMPY_FLOATS or aval.weak_type:
+        return None
+    dtype = _FLOAT32 if kind is np.float32 else aval_of(x).dtype
+    return promote_scalar(x.item(), dtype, None) if dtype is aval.dtype else None
 
 
 def _apply_to_foreign_operand(function: Callable[[Any, Any], Any], x: Any, operand: Any) -> Any:
@@ -184,10 +202,6 @@ def _clip(self: Any, min: Any = None, max: Any = None) -> Any:
     return reductions.clip(self, min, max)
 
 
-def _matmul(x: Any, y: Any) -> Any:
-    return linear.matmul(x, y)
-
-
 _ARITHMETIC: dict[str, tuple[Callable[[Any, Any], Any], DirectOperation]] = {
     "add": (ufuncs.add, DirectOperation(arithmetic.Add(), "iufc")),
     "sub": (ufuncs.subtract, DirectOperation(arithmetic.Sub(), "iufc")),
@@ -199,7 +213,7 @@ _BINARY: dict[str, Callable[..., Any]] = {
     "mod": ufuncs.remainder,
     "divmod": ufuncs.divmod,
     "pow": _power,
-    "matmul": _matmul,
+    "matmul": linear.matmul,
     "and": logic.bitwise_and,
     "or": logic.bitwise_or,
     "xor": logic.bitwise_xor,

@@ -101,14 +101,20 @@ def _raise_rank(x: Any, rank: int) -> Any:
     return x if current_rank in (0, rank) else expand_dims(x, tuple(range(rank - current_rank)))
 
 
-def promote_scalar(value: Any, dtype: np.dtype[Any]) -> Any:
+#: Stands for the trace that is current.
+_CURRENT: Any = object()
+
+
+def promote_scalar(value: Any, dtype: np.dtype[Any], trace: Any = _CURRENT) -> Any:
     """Return a Python scalar as an operand of a dtype that can hold it.
 
-    While staging it is a literal; outside of any trace a cached array; otherwise a scalar.
+    While staging it is a literal; outside of any trace a cached array; otherwise a scalar. ``trace`` is the current
+    trace, if the caller knows it.
     """
     if value.__class__ is bool and dtype != BOOL and boot.numpy_dtype_promotion.value == "strict":
         raise dtypes.promotion_error((bool, dtype))
-    trace = STATE.trace
+    if trace is _CURRENT:
+        trace = STATE.trace
     if trace is None:
         cache, make = _array_cache, _make_device_scalar
     elif trace.staging:

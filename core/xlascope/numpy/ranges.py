@@ -32,7 +32,7 @@ from ..xla.arrays.transfers import put_on_device
 from . import shaping
 from .axes import axis_of, whole_number
 from .creation import as_shape, astype
-from .jit_wrapped import jit_wrapped
+from .jit_wrapped import Conversion, jit_wrapped
 from .promotion import as_dtype, broadcast_shape, check_ranks, common_dtype, promote_dtypes_inexact, to_inexact
 
 
@@ -78,7 +78,15 @@ def _traced_size_error(name: str, x: TracerBase, is_window: bool) -> Exception:
     return TracerIntegerConversionError(compose_message(problem, fix))
 
 
+def _require_count(num: Any, name: str = "num") -> int:
+    count = whole_number(num, name)
+    if count < 0:
+        raise ValueError(f"num is the number of values, at least 0, got {count}")
+    return count
+
+
 @with_device
+@jit_wrapped("endpoint", "retstep", "dtype", "axis", num=Conversion(_require_count))
 def linspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None,
     axis: int = 0, *, device: Any = None,
@@ -91,7 +99,8 @@ def linspace(
     """
     axis_number, count = _new_axis(axis, start, stop), _require_count(num)
     requested = None if dtype is None else resolve_requested_dtype(dtype)
-    return (_linspace if retstep else _linspace_values)(start, stop, count, bool(endpoint), requested, axis_number)
+    values, step = _linspace(start, stop, count, bool(endpoint), requested, axis_number)
+    return (values, step) if retstep else values
 
 
 def _new_axis(axis: Any, start: Any, stop: Any) -> int:
@@ -105,19 +114,6 @@ def _new_axis(axis: Any, start: Any, stop: Any) -> int:
     return axis_of(axis, max(aval.ndim for aval in avals) + 1)
 
 
-def _require_count(num: Any) -> int:
-    count = whole_number(num, "num")
-    if count < 0:
-        raise ValueError(f"num is the number of values, at least 0, got {count}")
-    return count
-
-
-@jit_wrapped("num", "endpoint", "dtype", "axis")
-def _linspace_values(start: Any, stop: Any, num: int, endpoint: bool, dtype: Any, axis: int) -> Any:
-    return _linspace(start, stop, num, endpoint, dtype, axis)[0]
-
-
-@jit_wrapped("num", "endpoint", "dtype", "axis")
 def _linspace(start: Any, stop: Any, num: int, endpoint: bool, dtype: Any, axis: int) -> tuple[Any, Any]:
     start, stop = promote_dtypes_inexact((start, stop))
     computed = aval_of(start).dtype if dtype is None else to_inexact(dtype)

@@ -16,7 +16,6 @@ from ..operations.arithmetic import div, mul
 from ..operations.complex_numbers import imag, real
 from ..operations.reductions import reduce_and, reduce_max, reduce_min, reduce_or, reduce_prod
 from ..operations.shapes import expand_dims, full, reduce_sum, reshape
-from ..trace.traceback_filtering import filter_traceback
 from ..trace.values import aval_of
 from . import logic, ufuncs
 from .axes import axes_of, axis_of, reject_out, to_static_axis
@@ -117,6 +116,7 @@ def _strengthen(x: Any) -> Any:
     return as_dtype(x, aval_of(x).dtype)
 
 
+@jit_wrapped("axis", "dtype", "keepdims", "promote_integers")
 def sum(
     a: Any,
     axis: Axis = None,
@@ -136,17 +136,12 @@ def sum(
     >>> print(jnp.sum(jnp.ones((2, 3)), axis=0))
     [2. 2. 2.]
     """
-    try:
-        if out is not None:
-            raise reject_out("sum")
-        dtype = _accumulation_dtype(a, None if dtype is None else resolve_requested_dtype(dtype), promote_integers)
-        return _sum(a, axis=to_static_axis(axis), dtype=dtype, keepdims=keepdims, initial=initial, where=where)
-    except BaseException as error:
-        filter_traceback(error)
-        raise
+    if out is not None:
+        raise reject_out("sum")
+    dtype = _accumulation_dtype(a, None if dtype is None else resolve_requested_dtype(dtype), promote_integers)
+    return _sum(a, axis=to_static_axis(axis), dtype=dtype, keepdims=keepdims, initial=initial, where=where)
 
 
-@jit_wrapped("axis", "dtype", "keepdims")
 def _sum(a: Any, axis: Any, dtype: Any, keepdims: bool, initial: Any, where: Any) -> Any:
     if dtype is not None and dtype == np.bool_:
         return _reduce(reduce_or, logic.to_bool(a), axis, keepdims, initial, ufuncs.add, where, False)
@@ -175,6 +170,7 @@ def sum_in_float32(x: Any, axes: tuple[int, ...]) -> Any:
     return as_dtype(reduce_sum(as_dtype(x, np.dtype("float32")), axes), dtype)
 
 
+@jit_wrapped("axis", "dtype", "keepdims", "promote_integers")
 def prod(
     a: Any,
     axis: Axis = None,
@@ -186,23 +182,19 @@ def prod(
     promote_integers: bool = True,
 ) -> Any:
     """Return the product along an axis, several, or all (None); integers are promoted as by :func:`sum`."""
-    try:
-        if out is not None:
-            raise reject_out("prod")
-        dtype = _accumulation_dtype(a, None if dtype is None else resolve_requested_dtype(dtype), promote_integers)
-        return _prod(a, axis=to_static_axis(axis), dtype=dtype, keepdims=keepdims, initial=initial, where=where)
-    except BaseException as error:
-        filter_traceback(error)
-        raise
+    if out is not None:
+        raise reject_out("prod")
+    dtype = _accumulation_dtype(a, None if dtype is None else resolve_requested_dtype(dtype), promote_integers)
+    return _prod(a, axis=to_static_axis(axis), dtype=dtype, keepdims=keepdims, initial=initial, where=where)
 
 
-@jit_wrapped("axis", "dtype", "keepdims")
 def _prod(a: Any, axis: Any, dtype: Any, keepdims: bool, initial: Any, where: Any) -> Any:
     if dtype is not None and dtype == np.bool_:
         return _reduce(reduce_and, logic.to_bool(a), axis, keepdims, initial, ufuncs.multiply, where, True)
     return _reduce_in_float32(reduce_prod, _to_sum_dtype(a, dtype), axis, keepdims, initial, ufuncs.multiply, where, 1)
 
 
+@jit_wrapped("axis", "keepdims")
 def max(
     a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = None
 ) -> Any:
@@ -212,28 +204,21 @@ def max(
     >>> print(jnp.max(jnp.array([[1, 5], [7, 2]]), axis=1))
     [5 7]
     """
-    try:
-        if out is not None:
-            raise reject_out("max")
-        _require_nonempty(a, axis, initial, where, "max")
-        return _max(a, axis=to_static_axis(axis), keepdims=keepdims, initial=initial, where=where)
-    except BaseException as error:
-        filter_traceback(error)
-        raise
+    if out is not None:
+        raise reject_out("max")
+    _require_nonempty(a, axis, initial, where, "max")
+    return _max(a, axis=to_static_axis(axis), keepdims=keepdims, initial=initial, where=where)
 
 
+@jit_wrapped("axis", "keepdims")
 def min(
     a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = None
 ) -> Any:
     """Return the smallest element along an axis, several, or all (None); NaN if there is one."""
-    try:
-        if out is not None:
-            raise reject_out("min")
-        _require_nonempty(a, axis, initial, where, "min")
-        return _min(a, axis=to_static_axis(axis), keepdims=keepdims, initial=initial, where=where)
-    except BaseException as error:
-        filter_traceback(error)
-        raise
+    if out is not None:
+        raise reject_out("min")
+    _require_nonempty(a, axis, initial, where, "min")
+    return _min(a, axis=to_static_axis(axis), keepdims=keepdims, initial=initial, where=where)
 
 
 @jit_wrapped("axis", "keepdims")
@@ -260,65 +245,49 @@ def _require_nonempty(x: Any, axis: Axis, initial: Any, where: Any, name: str) -
 amax, amin = max, min
 
 
+@jit_wrapped("axis", "keepdims")
 def all(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: Any = None) -> Any:
     """Return whether all elements along an axis, several, or all (None) are nonzero."""
-    try:
-        if out is not None:
-            raise reject_out("all")
-        return _all(a, axis=to_static_axis(axis), keepdims=keepdims, where=where)
-    except BaseException as error:
-        filter_traceback(error)
-        raise
-
-
-def any(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: Any = None) -> Any:
-    """Return whether any element along an axis, several, or all (None) is nonzero."""
-    try:
-        if out is not None:
-            raise reject_out("any")
-        return _any(a, axis=to_static_axis(axis), keepdims=keepdims, where=where)
-    except BaseException as error:
-        filter_traceback(error)
-        raise
+    if out is not None:
+        raise reject_out("all")
+    return _all(a, axis=to_static_axis(axis), keepdims=keepdims, where=where)
 
 
 @jit_wrapped("axis", "keepdims")
+def any(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: Any = None) -> Any:
+    """Return whether any element along an axis, several, or all (None) is nonzero."""
+    if out is not None:
+        raise reject_out("any")
+    return _any(a, axis=to_static_axis(axis), keepdims=keepdims, where=where)
+
+
 def _all(a: Any, axis: Any, keepdims: bool, where: Any) -> Any:
     return _reduce(reduce_and, logic.to_bool(a), axis, keepdims, None, None, where, True)
 
 
-@jit_wrapped("axis", "keepdims")
 def _any(a: Any, axis: Any, keepdims: bool, where: Any) -> Any:
     return _reduce(reduce_or, logic.to_bool(a), axis, keepdims, None, None, where, False)
 
 
-@jit_wrapped("axis", "keepdims")
 def _count_nonzero(a: Any, axis: Any, keepdims: bool) -> Any:
     axes = all_axes(a, axis)
     return keep_reduced_axes(reduce_sum(as_dtype(logic.to_bool(a), to_canonical_dtype(int)), axes), axes, keepdims)
 
 
+@jit_wrapped("axis", "keepdims")
 def count_nonzero(a: Any, axis: Axis = None, keepdims: bool = False) -> Any:
     """Return the number of nonzero elements."""
-    try:
-        return _count_nonzero(a, axis=to_static_axis(axis), keepdims=keepdims)
-    except BaseException as error:
-        filter_traceback(error)
-        raise
-
-
-def ptp(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False) -> Any:
-    """Return the difference of the largest and the smallest element."""
-    try:
-        if out is not None:
-            raise reject_out("ptp")
-        return _ptp(a, axis=to_static_axis(axis), keepdims=keepdims)
-    except BaseException as error:
-        filter_traceback(error)
-        raise
+    return _count_nonzero(a, axis=to_static_axis(axis), keepdims=keepdims)
 
 
 @jit_wrapped("axis", "keepdims")
+def ptp(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False) -> Any:
+    """Return the difference of the largest and the smallest element."""
+    if out is not None:
+        raise reject_out("ptp")
+    return _ptp(a, axis=to_static_axis(axis), keepdims=keepdims)
+
+
 def _ptp(a: Any, axis: Any, keepdims: bool) -> Any:
     return ufuncs.subtract(max(a, axis, keepdims=keepdims), min(a, axis, keepdims=keepdims))
 
@@ -326,6 +295,7 @@ def _ptp(a: Any, axis: Any, keepdims: bool) -> Any:
 # Averages -----------------------------------------------------------------------------------------------------------
 
 
+@jit_wrapped("axis", "dtype", "keepdims")
 def mean(
     a: Any, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False, *, where: Any = None
 ) -> Any:
@@ -335,14 +305,10 @@ def mean(
     >>> print(jnp.mean(jnp.arange(4)))
     1.5
     """
-    try:
-        if out is not None:
-            raise reject_out("mean")
-        dtype = None if dtype is None else resolve_requested_dtype(dtype)
-        return _mean(a, axis=to_static_axis(axis), dtype=dtype, keepdims=keepdims, where=where)
-    except BaseException as error:
-        filter_traceback(error)
-        raise
+    if out is not None:
+        raise reject_out("mean")
+    dtype = None if dtype is None else resolve_requested_dtype(dtype)
+    return _mean(a, axis=to_static_axis(axis), dtype=dtype, keepdims=keepdims, where=where)
 
 
 def count_along(x: Any, axes: tuple[int, ...]) -> int:
@@ -351,7 +317,6 @@ def count_along(x: Any, axes: tuple[int, ...]) -> int:
     return math.prod(shape[i] for i in axes)
 
 
-@jit_wrapped("axis", "dtype", "keepdims")
 def _mean(a_: Any, axis: Any, dtype: Any, keepdims: bool, where: Any) -> Any:
     x = promote_inexact(a_) if dtype is None else as_dtype(a_, dtype)
     result_dtype = aval_of(x).dtype
@@ -393,6 +358,7 @@ def _average(a_: Any, weights: Any, axis: Any, keepdims: bool) -> tuple[Any, Any
 # Positions and running sums -----------------------------------------------------------------------------------------
 
 
+@jit_wrapped("axis", "keepdims")
 def argmax(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
     """Return the index of the first largest element along an axis, or in the flattened array (None).
 
@@ -407,6 +373,7 @@ def argmax(a: Any, axis: int | None = None, out: None = None, keepdims: bool | N
     )
 
 
+@jit_wrapped("axis", "keepdims")
 def argmin(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
     """Return the index of the first smallest element along an axis, or in the flattened array (None)."""
     if out is not None:
@@ -416,7 +383,6 @@ def argmin(a: Any, axis: int | None = None, out: None = None, keepdims: bool | N
     )
 
 
-@jit_wrapped("find", "axis", "keepdims", "name")
 def _arg_reduce(x: Any, find: Any, axis: Any, keepdims: bool, name: str) -> Any:
     """Return the index that ``find`` gives along an axis, or in the flattened array (None).
 
@@ -433,6 +399,7 @@ def _arg_reduce(x: Any, find: Any, axis: Any, keepdims: bool, name: str) -> Any:
     return keep_reduced_axes(find(x, axis, to_canonical_dtype(int)), (axis,), keepdims)
 
 
+@jit_wrapped("axis", "dtype")
 def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
     """Return the cumulative sum along an axis, or of the flattened array (None).
 
@@ -446,6 +413,7 @@ def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None)
     return _cumulative(a, run=cumulative.cumsum, axis=to_static_axis(axis), dtype=requested)
 
 
+@jit_wrapped("axis", "dtype")
 def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
     """Return the cumulative product along an axis, or of the flattened array (None)."""
     if out is not None:
@@ -454,7 +422,6 @@ def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None
     return _cumulative(a, run=cumulative.cumprod, axis=to_static_axis(axis), dtype=requested)
 
 
-@jit_wrapped("run", "axis", "dtype")
 def _cumulative(x: Any, run: Any, axis: Any, dtype: Any) -> Any:
     """Apply the cumulative function ``run`` along an axis (None: of the flattened array).
 
@@ -556,6 +523,7 @@ def _set_nan_where_all_nan(result: Any, a: Any, axis: Axis, keepdims: bool) -> A
 # Functions near reductions ------------------------------------------------------------------------------------------
 
 
+@jit_wrapped()
 def clip(arr: Any = None, /, min: Any = None, max: Any = None) -> Any:
     """Return the elements limited to the range from ``min`` to ``max``, either of which may be None.
 
@@ -568,7 +536,6 @@ def clip(arr: Any = None, /, min: Any = None, max: Any = None) -> Any:
     return _clip(arr, min, max)
 
 
-@jit_wrapped()
 def _clip(x: Any, low: Any, high: Any) -> Any:
     if low is not None:
         x = ufuncs.maximum(low, x)

@@ -133,13 +133,9 @@ def matrix_transpose(x: Any, /) -> Any:
     return swapaxes(x, -1, -2)
 
 
+@jit_wrapped("axis1", "axis2")
 def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
     """Return the array with two axes exchanged."""
-    return _swapaxes(a, whole_number(axis1, "axis1"), whole_number(axis2, "axis2"))
-
-
-@jit_wrapped("axis1", "axis2")
-def _swapaxes(a: Any, axis1: int, axis2: int) -> Any:
     order = list(range(len(shape_of(a))))
     i, j = axis_of(axis1, len(order), "axis1"), axis_of(axis2, len(order), "axis2")
     order[i], order[j] = order[j], order[i]

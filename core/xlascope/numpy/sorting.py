@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from types import NoneType
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -23,13 +24,35 @@ from ..trace.values import aval_of
 from . import logic, ufuncs
 from .axes import axes_of, axis_of, is_several, reject_out, to_static_axis
 from .creation import zeros
-from .jit_wrapped import jit_wrapped
+from .jit_wrapped import Conversion, jit_wrapped
 from .promotion import as_dtype, promote_inexact
 from .repeating import flip
 from .shaping import broadcast_to, ravel, shape_of
 from .taking import take, take_along_axis
 
 
+def _reject_order(order: Any, name: str = "order") -> None:
+    if order is not None:
+        raise TypeError(f"order names the fields of structured arrays, of which there are none here; got {order!r}")
+
+
+def _require_kind(kind: Any) -> None:
+    if not (kind is None or isinstance(kind, str)):
+        raise TypeError(f"kind is the name of a way to sort, which changes nothing here (see stable); got {kind!r}")
+
+
+def _is_stable(stable: Any, name: str = "stable") -> bool:
+    if stable is not None and not isinstance(stable, (bool, np.bool_)):
+        raise TypeError(f"stable is True or False (equal elements keep their order, or may not), got {stable!r}")
+    return bool(stable)
+
+
+#: The number 1 is not True here.
+_STABLE = Conversion(_is_stable, frozenset({NoneType, bool}))
+_NO_ORDER = Conversion(_reject_order)
+
+
+@jit_wrapped("axis", "kind", "descending", stable=_STABLE, order=_NO_ORDER)
 def sort(
     a: Any,
     axis: int | None = -1,
@@ -45,24 +68,11 @@ def sort(
     >>> print(jnp.sort(jnp.array([3, 1, 2])))
     [1 2 3]
     """
-    _require_no_field_order(order, kind)
+    _require_kind(kind)
+    _reject_order(order)
     return _sort(a, axis=axis, stable=_is_stable(stable), descending=bool(descending))
 
 
-def _is_stable(stable: Any) -> bool:
-    if stable is not None and not isinstance(stable, (bool, np.bool_)):
-        raise TypeError(f"stable is True or False (equal elements keep their order, or may not), got {stable!r}")
-    return bool(stable)
-
-
-def _require_no_field_order(order: Any, kind: Any) -> None:
-    if not (kind is None or isinstance(kind, str)):
-        raise TypeError(f"kind is the name of a way to sort, which changes nothing here (see stable); got {kind!r}")
-    if order is not None:
-        raise TypeError(f"order names the fields of structured arrays, of which there are none here; got {order!r}")
-
-
-@jit_wrapped("axis", "stable", "descending")
 def _sort(a: Any, axis: int | None, stable: bool, descending: bool) -> Any:
     if axis is None:
         a, axis = ravel(a), 0
@@ -71,6 +81,7 @@ def _sort(a: Any, axis: int | None, stable: bool, descending: bool) -> Any:
     return flip(result, axis) if descending else result
 
 
+@jit_wrapped("axis", "kind", "descending", "dtype", stable=_STABLE, order=_NO_ORDER)
 def argsort(
     a: Any,
     axis: int | None = -1,
@@ -87,12 +98,12 @@ def argsort(
     >>> print(jnp.argsort(jnp.array([3, 1, 2])))
     [1 2 0]
     """
-    _require_no_field_order(order, kind)
+    _require_kind(kind)
+    _reject_order(order)
     requested = resolve_requested_dtype(int if dtype is None else dtype)
     return _argsort(a, axis=axis, stable=_is_stable(stable), descending=bool(descending), dtype=requested)
 
 
-@jit_wrapped("axis", "stable", "descending", "dtype")
 def _argsort(a: Any, axis: int | None, stable: bool, descending: bool, dtype: np.dtype[Any]) -> Any:
     if axis is None:
         a, axis = ravel(a), 0
@@ -123,6 +134,11 @@ def lexsort(keys: Sequence[Any], axis: int = -1) -> Any:
     return sorting.sort([*ordered_keys, indices], axis, True, len(ordered_keys))[-1]
 
 
+def _reject_median_out(out: Any, name: str = "out") -> NoReturn:
+    raise ValueError(str(reject_out("median")))
+
+
+@jit_wrapped("axis", "overwrite_input", "keepdims", out=Conversion(_reject_median_out))
 def median(
     a: Any,
     axis: int | Sequence[int] | None = None,
@@ -137,7 +153,7 @@ def median(
     2.5
     """
     if out is not None:
-        raise ValueError(str(reject_out("median")))
+        _reject_median_out(out)
     if overwrite_input:
         raise ValueError("median with overwrite_input: arrays do not change")
     require_real(a, "a", "median")
@@ -236,7 +252,6 @@ def flatten_groups(x: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:
     return as_dtype(reshape(transpose(x, (*kept_axes, *axes)), (*lead, size)), aval_of(x).dtype), axes
 
 
-@jit_wrapped("axis", "keepdims")
 def _median(x: Any, axis: Any, keepdims: bool) -> Any:
     return _quantile(x, 0.5, axis=axis, method="linear", keepdims=keepdims)
 

@@ -22,6 +22,7 @@ from .promotion import as_dtype
 from .shaping import broadcast_to, ravel, shape_of
 
 
+@jit_wrapped("axis", "mode", "unique_indices", "indices_are_sorted")
 def take(
     a: Any, indices: Any, axis: int | None = None, out: None = None, mode: str | None = None,
     unique_indices: bool = False, indices_are_sorted: bool = False, fill_value: Any = None,
@@ -44,7 +45,6 @@ def take(
     return _take(a, indices, fill_value, axis=axis, mode=mode or "fill")
 
 
-@jit_wrapped("axis", "mode")
 def _take(a: Any, indices: Any, fill_value: Any, axis: int | None, mode: str) -> Any:
     if axis is None:
         a, axis = ravel(a), 0

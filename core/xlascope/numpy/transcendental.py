@@ -18,40 +18,32 @@ from ..operations.operand_values import typed_scalar
 from ..operations.selection import select
 from ..operations.shapes import full
 from ..operations.tangent_arithmetic import neg
-from ..trace.traceback_filtering import filter_traceback
 from ..trace.values import aval_of
+from .direct_operations import direct_binary, direct_unary
 from .jit_wrapped import jit_wrapped
 from .promotion import as_dtype, promote_inexact, promote_pair_inexact, strengthen_unless_scalar
 from .ufunc_attributes import add_ufunc_attributes
 
 
+@direct_unary(exponentials.Exp, "fc")
 def exp(x: Any, /) -> Any:
     """Return ``e`` to the power ``x``."""
-    try:
-        return exponentials.exp(promote_inexact(x))
-    except BaseException as error:
-        filter_traceback(error)
-        raise
+    return exponentials.exp(promote_inexact(x))
 
 
+@direct_unary(exponentials.Exp2, "fc")
 def exp2(x: Any, /) -> Any:
     """Return 2 to the power x."""
-    try:
-        return exponentials.exp2(promote_inexact(x))
-    except BaseException as error:
-        filter_traceback(error)
-        raise
+    return exponentials.exp2(promote_inexact(x))
 
 
+@direct_unary(exponentials.Expm1, "fc")
 def expm1(x: Any, /) -> Any:
     """Return ``e`` to the power ``x``, minus one, accurate near zero."""
-    try:
-        return exponentials.expm1(promote_inexact(x))
-    except BaseException as error:
-        filter_traceback(error)
-        raise
+    return exponentials.expm1(promote_inexact(x))
 
 
+@direct_unary(exponentials.Log, "fc")
 def log(x: Any, /) -> Any:
     """Return the natural logarithm.
 
@@ -59,20 +51,13 @@ def log(x: Any, /) -> Any:
     >>> print(jnp.log(jnp.array([1, 0])))
     [  0. -inf]
     """
-    try:
-        return exponentials.log(promote_inexact(x))
-    except BaseException as error:
-        filter_traceback(error)
-        raise
+    return exponentials.log(promote_inexact(x))
 
 
+@direct_unary(exponentials.Log1p, "fc")
 def log1p(x: Any, /) -> Any:
     """Return the natural logarithm of 1 + x, accurate near zero."""
-    try:
-        return exponentials.log1p(promote_inexact(x))
-    except BaseException as error:
-        filter_traceback(error)
-        raise
+    return exponentials.log1p(promote_inexact(x))
 
 
 @jit_wrapped()
@@ -102,22 +87,16 @@ def _to_strong_inexact(x: Any) -> Any:
     return as_dtype(x, aval_of(x).dtype)
 
 
+@direct_unary(exponentials.Sqrt, "fc")
 def sqrt(x: Any, /) -> Any:
     """Return the square root."""
-    try:
-        return exponentials.sqrt(promote_inexact(x))
-    except BaseException as error:
-        filter_traceback(error)
-        raise
+    return exponentials.sqrt(promote_inexact(x))
 
 
+@direct_unary(exponentials.Cbrt, "fc")
 def cbrt(x: Any, /) -> Any:
     """Return the cube root."""
-    try:
-        return exponentials.cbrt(promote_inexact(x))
-    except BaseException as error:
-        filter_traceback(error)
-        raise
+    return exponentials.cbrt(promote_inexact(x))
 
 
 @add_ufunc_attributes(2, -math.inf)
@@ -195,60 +174,43 @@ _logaddexp2.defjvps(
 # Trigonometry --------------------------------------------------------------------------------------------------------
 
 
+@direct_unary(trigonometry.Sin, "fc")
 def sin(x: Any, /) -> Any:
     """Return the sine."""
-    try:
-        return trigonometry.sin(promote_inexact(x))
-    except BaseException as error:
-        filter_traceback(error)
-        raise
+    return trigonometry.sin(promote_inexact(x))
 
 
+@direct_unary(trigonometry.Cos, "fc")
 def cos(x: Any, /) -> Any:
     """Return the cosine."""
-    try:
-        return trigonometry.cos(promote_inexact(x))
-    except BaseException as error:
-        filter_traceback(error)
-        raise
+    return trigonometry.cos(promote_inexact(x))
 
 
+@direct_unary(trigonometry.Tan, "fc")
 def tan(x: Any, /) -> Any:
     """Return the tangent."""
-    try:
-        return trigonometry.tan(promote_inexact(x))
-    except BaseException as error:
-        filter_traceback(error)
-        raise
+    return trigonometry.tan(promote_inexact(x))
 
 
+@direct_unary(trigonometry.Asin, "fc")
 def arcsin(x: Any, /) -> Any:
     """Return the inverse sine."""
-    try:
-        return trigonometry.asin(promote_inexact(x))
-    except BaseException as error:
-        filter_traceback(error)
-        raise
+    return trigonometry.asin(promote_inexact(x))
 
 
+@direct_unary(trigonometry.Acos, "fc")
 def arccos(x: Any, /) -> Any:
     """Return the inverse cosine."""
-    try:
-        return trigonometry.acos(promote_inexact(x))
-    except BaseException as error:
-        filter_traceback(error)
-        raise
+    return trigonometry.acos(promote_inexact(x))
 
 
+@direct_unary(trigonometry.Atan, "fc")
 def arctan(x: Any, /) -> Any:
     """Return the inverse tangent."""
-    try:
-        return trigonometry.atan(promote_inexact(x))
-    except BaseException as error:
-        filter_traceback(error)
-        raise
+    return trigonometry.atan(promote_inexact(x))
 
 
+@direct_binary(trigonometry.Atan2, "f", with_numbers=False)
 def arctan2(y: Any, x: Any, /) -> Any:
     """Return the angle of the point (x, y); for complex numbers, -i log((x + iy) / √(x² + y²))."""
     y, x = promote_pair_inexact(y, x)
@@ -261,58 +223,40 @@ def _complex_angle(y: Any, x: Any) -> Any:
     return mul(-1j, exponentials.log(div(add(x, mul(1j, y)), length)))
 
 
+@direct_unary(trigonometry.Sinh, "fc")
 def sinh(x: Any, /) -> Any:
     """Return the hyperbolic sine."""
-    try:
-        return trigonometry.sinh(promote_inexact(x))
-    except BaseException as error:
-        filter_traceback(error)
-        raise
+    return trigonometry.sinh(promote_inexact(x))
 
 
+@direct_unary(trigonometry.Cosh, "fc")
 def cosh(x: Any, /) -> Any:
     """Return the hyperbolic cosine."""
-    try:
-        return trigonometry.cosh(promote_inexact(x))
-    except BaseException as error:
-        filter_traceback(error)
-        raise
+    return trigonometry.cosh(promote_inexact(x))
 
 
+@direct_unary(trigonometry.Tanh, "fc")
 def tanh(x: Any, /) -> Any:
     """Return the hyperbolic tangent."""
-    try:
-        return trigonometry.tanh(promote_inexact(x))
-    except BaseException as error:
-        filter_traceback(error)
-        raise
+    return trigonometry.tanh(promote_inexact(x))
 
 
+@direct_unary(trigonometry.Asinh, "fc")
 def arcsinh(x: Any, /) -> Any:
     """Return the inverse hyperbolic sine."""
-    try:
-        return trigonometry.asinh(promote_inexact(x))
-    except BaseException as error:
-        filter_traceback(error)
-        raise
+    return trigonometry.asinh(promote_inexact(x))
 
 
+@direct_unary(trigonometry.Acosh, "fc")
 def arccosh(x: Any, /) -> Any:
     """Return the inverse hyperbolic cosine."""
-    try:
-        return trigonometry.acosh(promote_inexact(x))
-    except BaseException as error:
-        filter_traceback(error)
-        raise
+    return trigonometry.acosh(promote_inexact(x))
 
 
+@direct_unary(trigonometry.Atanh, "fc")
 def arctanh(x: Any, /) -> Any:
     """Return the inverse hyperbolic tangent."""
-    try:
-        return trigonometry.atanh(promote_inexact(x))
-    except BaseException as error:
-        filter_traceback(error)
-        raise
+    return trigonometry.atanh(promote_inexact(x))
 
 
 asin, acos, atan, atan2, asinh, acosh, atanh = arcsin, arccos, arctan, arctan2, arcsinh, arccosh, arctanh

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import dtype_bits, dtype_kind, finfo, is_floating, to_canonical_dtype
-from ..operations import arithmetic, bits, complex_numbers, exponentials, extremes, rounding
+from ..operations import arithmetic, bits, complex_numbers, exponentials, extremes, rounding, tangent_arithmetic
 from ..operations.arithmetic import div, integer_pow, mul, rem, sub
 from ..operations.bits import bitwise_and, bitwise_or
 from ..operations.comparisons import eq, lt, ne
@@ -24,6 +24,7 @@ from ..trace.trace_cache import cache_trace
 from ..trace.values import aval_of
 from . import creation, logic
 from .axes import reject_out, whole_number
+from .direct_operations import direct_binary, direct_unary
 from .jit_wrapped import jit_wrapped
 from .promotion import (
     as_dtype,
@@ -40,6 +41,7 @@ from .ufunc_attributes import add_ufunc_attributes
 
 
 @add_ufunc_attributes(2, 0)
+@direct_binary(arithmetic.Add, "iufc")
 @cache_trace
 def add(x: Any, y: Any, /) -> Any:
     """Return ``x + y``; for booleans, whether either is true.
@@ -54,6 +56,7 @@ def add(x: Any, y: Any, /) -> Any:
 
 
 @add_ufunc_attributes(2, None)
+@direct_binary(arithmetic.Sub, "iufc")
 @cache_trace
 def subtract(x: Any, y: Any, /) -> Any:
     """Return ``x - y``."""
@@ -61,6 +64,7 @@ def subtract(x: Any, y: Any, /) -> Any:
 
 
 @add_ufunc_attributes(2, 1)
+@direct_binary(arithmetic.Mul, "iufc")
 @cache_trace
 def multiply(x: Any, y: Any, /) -> Any:
     """Return ``x`` times ``y``; for booleans, whether both are true."""
@@ -90,6 +94,7 @@ def _bool_operation(operation: Any, x: Any, y: Any) -> Any:
     return None
 
 
+@direct_binary(arithmetic.Div, "fc")
 @cache_trace
 def true_divide(x: Any, y: Any, /) -> Any:
     """Return ``x`` divided by ``y``; the result is always floating-point or complex.
@@ -180,6 +185,7 @@ def _float_divmod(x: Any, y: Any) -> tuple[Any, Any]:
     return select(eq(y, 0), div(x, y), rounding.round(quotient)), modulus
 
 
+@direct_binary(exponentials.Pow, "fc", with_numbers=False)
 @cache_trace
 def power(x: Any, y: Any, /) -> Any:
     """Return ``x`` to the power ``y``; a Python int ``y`` is computed by multiplications, as is NumPy's beside floats.
@@ -239,6 +245,7 @@ def _integer_power(x: Any, y: Any) -> Any:
 pow = power
 
 
+@direct_binary(exponentials.Pow, "fc", with_numbers=False)
 @cache_trace
 def float_power(x: Any, y: Any, /) -> Any:
     """Return ``x`` to the power ``y``; the result is always floating-point or complex."""
@@ -246,6 +253,7 @@ def float_power(x: Any, y: Any, /) -> Any:
 
 
 @add_ufunc_attributes(1, None)
+@direct_unary(tangent_arithmetic.Neg, "iufc")
 def negative(x: Any, /) -> Any:
     """Return -x."""
     return neg(x)
@@ -261,6 +269,7 @@ def reciprocal(x: Any, /) -> Any:
     return div(1.0, promote_inexact(x))
 
 
+@direct_unary(arithmetic.Abs, "ifc")
 @cache_trace
 def abs(x: Any, /) -> Any:
     """Return the absolute value.
@@ -282,17 +291,20 @@ def fabs(x: Any, /) -> Any:
     return arithmetic.abs(promote_inexact(x))
 
 
+@direct_unary(arithmetic.Square, "iufc")
 def square(x: Any, /) -> Any:
     """Return ``x`` times ``x``."""
     return arithmetic.square(as_dtype(x, _INT) if dtype_kind(aval_of(x).dtype) == "b" else x)
 
 
+@direct_unary(arithmetic.Sign, "iufc")
 def sign(x: Any, /) -> Any:
     """Return the sign: -1, 0 or 1."""
     return arithmetic.sign(x)
 
 
 @add_ufunc_attributes(2, None)
+@direct_binary(extremes.Max, "biuf")
 @cache_trace
 def maximum(x: Any, y: Any, /) -> Any:
     """Return the larger of x and y; NaN if either is NaN.
@@ -306,6 +318,7 @@ def maximum(x: Any, y: Any, /) -> Any:
 
 
 @add_ufunc_attributes(2, None)
+@direct_binary(extremes.Min, "biuf")
 @cache_trace
 def minimum(x: Any, y: Any, /) -> Any:
     """Return the smaller of x and y; NaN if either is NaN."""
@@ -339,11 +352,13 @@ def _dtype_of(x: Any) -> np.dtype[Any]:
 # Rounding ------------------------------------------------------------------------------------------------------------
 
 
+@direct_unary(rounding.Floor, "f")
 def floor(x: Any, /) -> Any:
     """Return the largest integer not above x."""
     return positive(x) if dtype_kind(aval_of(x).dtype) in "biu" else rounding.floor(x)
 
 
+@direct_unary(rounding.Ceil, "f")
 def ceil(x: Any, /) -> Any:
     """Return the smallest integer not below x."""
     return positive(x) if dtype_kind(aval_of(x).dtype) in "biu" else rounding.ceil(x)

@@ -27,6 +27,7 @@ from .shaping import shape_of
 Axis = int | Sequence[int] | None
 
 
+@jit_wrapped("axis", "dtype", "ddof", "keepdims", "correction")
 def var(
     a: Any, axis: Axis = None, dtype: Any = None, out: None = None, ddof: int = 0, keepdims: bool = False,
     *, where: Any = None, mean: Any = None, correction: float | None = None,
@@ -54,7 +55,6 @@ def _resolve_ddof(ddof: float, correction: float | None) -> float:
     return correction
 
 
-@jit_wrapped("axis", "dtype", "ddof", "keepdims")
 def _var(a_: Any, axis: Any, dtype: Any, ddof: float, keepdims: bool, where: Any, mean: Any) -> Any:
     work_dtype = _computation_dtype(a_, dtype)
     axes = reductions.all_axes(a_, axis)
@@ -128,6 +128,7 @@ def _absolute_square(x: Any) -> Any:
     return real(mul(x, conj(x))) if dtype_kind(aval_of(x).dtype) == "c" else square(x)
 
 
+@jit_wrapped("axis", "dtype", "ddof", "keepdims", "correction")
 def std(
     a: Any, axis: Axis = None, dtype: Any = None, out: None = None, ddof: int = 0, keepdims: bool = False,
     *, where: Any = None, mean: Any = None, correction: float | None = None,
@@ -151,7 +152,6 @@ def requested_inexact_dtype(dtype: Any, caller: str) -> np.dtype[Any] | None:
     return requested
 
 
-@jit_wrapped("axis", "dtype", "ddof", "keepdims")
 def _std(a: Any, axis: Any, dtype: Any, ddof: float, keepdims: bool, where: Any, mean: Any) -> Any:
     return sqrt(_var(a, axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims, where=where, mean=mean))
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from ..ir.user_frames import user_line, where_text
 from ..trace.state import STATE
+from ..trace.trace_cache import handle_keyword
 from ..trace.traceback_filtering import filter_traceback
 from ..trace.values import aval_of
 from ..xla.arrays.transfers import put_on_device
@@ -25,17 +26,25 @@ def with_out_sharding(function: Callable[..., Any]) -> Callable[..., Any]:
     is.
     """
 
+    def call_sharded(out_sharding: Any, args: Any, kwargs: Any) -> Any:
+        return call_with_sharding(function.__name__, out_sharding, function, args, kwargs)
+
+    signature = _with_parameter(inspect.signature(function))
+    if handle_keyword(function, "out_sharding", call_sharded):  # a frame less in each call
+        function.__signature__ = signature  # type: ignore[attr-defined]
+        return function
+
     @functools.wraps(function)
     def with_sharding(*args: Any, out_sharding: Any = None, **kwargs: Any) -> Any:
         try:
             if out_sharding is None:
-                return function(*args, **kwargs)
-            return call_with_sharding(function.__name__, out_sharding, function, args, kwargs)
+                return function(*args, **kwargs) if kwargs else function(*args)
+            return call_sharded(out_sharding, args, kwargs)
         except BaseException as error:
             filter_traceback(error)
             raise
 
-    with_sharding.__signature__ = _with_parameter(inspect.signature(function))  # type: ignore[attr-defined]
+    with_sharding.__signature__ = signature  # type: ignore[attr-defined]
     return with_sharding
 
 

@@ -261,12 +261,19 @@ def _seed_text() -> str:
     return match[1] if match else "0"
 
 
+_INT = frozenset({int})
+
+
 def shape_of(shape: Any, user: str) -> tuple[int, ...]:
     """Return the requested shape, one size or several, as a tuple.
 
     ``user`` is the sampler's name, for messages. Raises TypeError for anything but integers, ValueError for
     negative sizes and for 2**32 elements or more.
     """
+    if shape.__class__ is tuple and _INT.issuperset(map(type, shape)) and min(shape, default=0) >= 0:
+        sizes: tuple[int, ...] = shape
+        if math.prod(sizes) < 2**32:
+            return sizes
     try:
         sizes = tuple(operator.index(size) for size in ((shape,) if isinstance(shape, int) else shape))
     except TypeError:

@@ -77,6 +77,7 @@ __all__ = [
     "settings_of_traces",
     "threefry_partitionable",
     "trace_settings",
+    "trace_settings_summary",
     "traceback_filtering",
     "unchanged_since",
     "watch_calls",
@@ -208,13 +209,15 @@ class _StateSummary:
 
     ``combine(values)`` makes the summary of the states' values. ``state`` is false while the states have
     their initial values; where it is true, :meth:`get_value` returns the summary. Values of blocks and of the
-    process are not combined before that, because either may change while the other stays.
+    process are not combined before that, because either may change while the other stays. ``was_set`` says whether any
+    thread has ever set a state to another value than its initial one: an attribute is read faster than ``state``.
     """
 
     def __init__(self, name: str, states: Sequence[Any], combine: Callable[[tuple[Any, ...]], Any]) -> None:
         self.states = states
         self.combine = combine
         start = combine(tuple(state.value for state in states))
+        self.was_set = bool(start)
         self.state = _configuration(name, start, in_key=False)
 
     def get_value(self) -> Any:
@@ -223,10 +226,13 @@ class _StateSummary:
         return self.combine(tuple(state.value for state in self.states)) if summary is _READ_STATES else summary
 
     def note_process(self) -> None:
-        self.state.set_global(self.combine(tuple(state.get_global() for state in self.states)))
+        summary = self.combine(tuple(state.get_global() for state in self.states))
+        self.was_set = self.was_set or bool(summary)
+        self.state.set_global(summary)
 
     def note_blocks(self, watched: bool) -> None:
         is_set = watched or any(state.get_local() is not UNSET for state in self.states)
+        self.was_set = self.was_set or is_set
         self.state.set_local(_READ_STATES if is_set else UNSET)
 
 
@@ -260,6 +266,9 @@ trace_settings = _trace_settings.state
 checked_calls = _checked_calls.state
 #: Whether traces may have to be checked.
 checked_traces = _checked_traces.state
+
+#: Whether ``trace_settings`` may be true: where its ``was_set`` is false, the state need not be read.
+trace_settings_summary = _trace_settings
 
 #: The settings that traces depend on, as ``name=value`` for each with other than its initial value.
 settings_of_traces = _trace_settings.get_value

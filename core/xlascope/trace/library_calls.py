@@ -24,15 +24,15 @@ _TRANSPARENT_PACKAGES = tuple(
 _ELEMENTWISE_MODULES = frozenset(
     f"{_PACKAGE}numpy.{name}"
     for name in (
-        *("array_api", "array_methods", "float_parts", "integers", "joining", "logic", "methods", "promotion"),
-        *("jit_wrapped", "transcendental", "ufunc_class", "ufuncs", "ufunc_attributes", "updates"),
+        *("array_api", "array_methods", "direct_operations", "float_parts", "integers", "joining", "logic", "methods"),
+        *("promotion", "jit_wrapped", "transcendental", "ufunc_class", "ufuncs", "ufunc_attributes", "updates"),
     )
 )
 #: Other functions that pass the user's operands on.
 _TRANSPARENT_FUNCTIONS = frozenset(
     (f"{_PACKAGE}numpy.{module}", function)
     for module, function in (("index_construction", "where"), ("reductions", "clip"), ("reductions", "_clip"))
-)
+) | {(f"{_PACKAGE}lax.device_argument", "on_device")}
 
 
 def is_called_by_library() -> bool:

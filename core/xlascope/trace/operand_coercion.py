@@ -182,9 +182,12 @@ def aval_from_attributes(x: Any) -> ShapedArray | None:
     return make_aval(sizes, to_canonical_dtype(dtype_or_key), bool(getattr(x, "weak_type", False)))
 
 
+_VALUE_TYPES = (ArrayImpl, KeyArray, TracerBase, np.ndarray, np.generic, *PYTHON_SCALARS)
+
+
 def is_value(x: Any) -> bool:
     """Return whether an object is a valid operand without conversion: an array, a tracer, a number or a NumPy array."""
-    return isinstance(x, (ArrayImpl, TracerBase, np.ndarray, np.generic, *PYTHON_SCALARS, KeyArray))
+    return isinstance(x, _VALUE_TYPES)
 
 
 #: Code that reduces all arrays of a tree, for the reductions that can be applied array by array.

@@ -246,8 +246,6 @@ def _line_of_halved() -> int:
 def test_a_function_of_the_library_that_ran_before_anybody_watched_is_an_operation() -> None:
     x = jnp.linspace(0.0, 1.0, 1009)
     jnp.std(x)
-    traced = next(
-        t for *_, t in iterate_traces() if t.program.name == "_std" and t.program.in_avals[0].shape == (1009,)
-    )
+    traced = next(t for *_, t in iterate_traces() if t.program.name == "std" and t.program.in_avals[0].shape == (1009,))
     rebuilt = rebuild_traced(traced)
     assert rebuilt.is_operation and all(equation.source for equation in rebuilt.jaxpr.walk())

@@ -23,6 +23,7 @@ from .decompositions import svd
 _FLOAT32 = np.dtype("float32")
 
 
+@jit_wrapped("ord", "axis", "keepdims")
 def norm(x: Any, ord: Any = None, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Any:
     """Return the norm of a vector or matrix: by default the root of the sum of squares.
 
@@ -36,7 +37,6 @@ def norm(x: Any, ord: Any = None, axis: int | Sequence[int] | None = None, keepd
     return _norm(x, ord=ord, axis=to_static_axis(axis), keepdims=keepdims)
 
 
-@jit_wrapped("ord", "axis", "keepdims")
 def _norm(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
     x = promote_inexact(x)
     if _is_16_bit(x):
