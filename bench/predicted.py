@@ -59,7 +59,7 @@ def said(module: Any) -> Seen:
     kernels_by_path: dict[str, set[tuple[int, int]]] = defaultdict(set)
     count = 0
     for number, graph in enumerate(build_graphs(module)):
-        for kernel in simulate_fusion(graph):
+        for kernel in simulate_fusion(graph).kernels():
             count += 1
             for value in kernel.computed:
                 maker = graph.defining_ops[value]

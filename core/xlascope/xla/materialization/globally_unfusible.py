@@ -5,21 +5,22 @@ These are values that read more than they write, unless each of their users fuse
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Set
 
 from .cost_model import REUSING_OPS
 from .graph import ValueGraph
 
 
-def compute_globally_unfusible(graph: ValueGraph, materialized: Set[int], readers: Sequence[int]) -> set[int]:
+def compute_globally_unfusible(graph: ValueGraph, materialized: Set[int], known: Set[int]) -> Set[int]:
     """Return the values that XLA leaves in memory for all of their users, since some user cannot fuse them.
 
-    ``materialized`` are the values behind barriers, ``readers`` has for each value the number of kernels that read it.
+    ``materialized`` are the values behind barriers. ``known`` are some of the values to return: those of the same
+    graph without barriers.
     """
-    candidates = graph.reads_more_than_it_writes
+    candidates = [number for number in graph.reads_more_than_it_writes if number not in known]
     if not candidates:
-        return set()
-    paths = _FusionPaths(graph, materialized, readers)
+        return known
+    paths = _FusionPaths(graph, materialized, known)
     for number in candidates:
         if number in graph.results or not all(
             paths.can_fuse_on_all_paths(number, user) for user in graph.users[number]
@@ -34,9 +35,9 @@ class _FusionPaths:
     Results are cached by producer and consumer. ``unfusible`` is extended by the caller as values are found.
     """
 
-    def __init__(self, graph: ValueGraph, materialized: Set[int], readers: Sequence[int]) -> None:
-        self.graph, self.materialized, self.readers = graph, materialized, readers
-        self.unfusible: set[int] = set()
+    def __init__(self, graph: ValueGraph, materialized: Set[int], known: Set[int]) -> None:
+        self.graph, self.materialized = graph, materialized
+        self.unfusible = set(known)
         self.can_fuse_between: dict[tuple[int, int], bool] = {}
 
     def can_fuse_on_all_paths(self, producer: int, consumer: int) -> bool:
@@ -78,5 +79,5 @@ class _FusionPaths:
         ):
             return False
         return not graph.is_expensive[producer] or (
-            self.readers[producer] <= 1 and graph.kind[consumer] not in REUSING_OPS
+            len(graph.users[producer]) + (producer in graph.results) <= 1 and graph.kind[consumer] not in REUSING_OPS
         )

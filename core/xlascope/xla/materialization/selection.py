@@ -5,13 +5,11 @@ Only programs of which XLA would compute a good part repeatedly are changed.
 
 from __future__ import annotations
 
-import itertools
-from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 from typing import NamedTuple
 
 from .cost_model import DATA_MOVEMENT_OPS, LAUNCH_NANOSECONDS, READ_BYTE_NANOSECONDS, WRITE_BYTE_NANOSECONDS
-from .fusion_model import ModeledKernel, simulate_fusion
+from .fusion_model import FusionOutcome, simulate_fusion
 from .graph import ValueGraph
 
 #: Nothing is materialized in computations of fewer or more values; the model's run time grows with the square of
@@ -50,34 +48,35 @@ class FusionEstimate(NamedTuple):
         return self.computed_values / max(self.distinct_values, 1)
 
 
-def estimate_kernels(graph: ValueGraph, kernels: Sequence[ModeledKernel]) -> FusionEstimate:
+def estimate_kernels(graph: ValueGraph, outcome: FusionOutcome) -> FusionEstimate:
     """Return the totals over kernels, without those that only reshape."""
-    computation_count, written_bytes, time = 0, 0, 0.0
-    distinct: set[int] = set()
-    kernels = [kernel for kernel in kernels if not _is_reshape_only(graph, kernel)]
-    for kernel in kernels:
-        computation_count += len(kernel.computed)
-        distinct.update(kernel.computed)
-        written_bytes += graph.size[kernel.root].bytes
-        time += _kernel_nanoseconds(graph, kernel)
-    return FusionEstimate(len(kernels), computation_count, len(distinct), written_bytes, time)
+    size, work = graph.size, graph.nanoseconds
+    excluded = _reshape_only_kernels(graph, outcome)
+    roots = [root for number, root in enumerate(outcome.roots) if not excluded >> number & 1]
+    written_bytes = sum([size[root].bytes for root in roots])
+    computation_count, distinct_count, read_bytes, time = 0, 0, 0, LAUNCH_NANOSECONDS * len(roots)
+    for value, kernels in enumerate(outcome.computed):
+        count = (kernels & ~excluded).bit_count() if excluded else kernels.bit_count()
+        if count:
+            computation_count += count
+            distinct_count += 1
+            time += count * work[value]
+    for value, kernels in enumerate(outcome.read):
+        if kernels:
+            read_bytes += (kernels & ~excluded).bit_count() * size[value].bytes
+    time += READ_BYTE_NANOSECONDS * read_bytes + WRITE_BYTE_NANOSECONDS * written_bytes
+    return FusionEstimate(len(roots), computation_count, distinct_count, written_bytes, time)
 
 
-def _is_reshape_only(graph: ValueGraph, kernel: ModeledKernel) -> bool:
-    """Return whether a kernel only reshapes what is in memory, so that nothing runs."""
-    return graph.kind[kernel.root] == "reshape" and all(graph.kind[value] == "reshape" for value in kernel.computed)
-
-
-def _kernel_nanoseconds(graph: ValueGraph, kernel: ModeledKernel) -> float:
-    """Estimate the nanoseconds of a kernel: launch, computation, reads and writes."""
-    work = sum([graph.nanoseconds[value] for value in kernel.computed])
-    read = sum([graph.size[value].bytes for value in kernel.read])
-    return (
-        LAUNCH_NANOSECONDS
-        + work
-        + READ_BYTE_NANOSECONDS * read
-        + WRITE_BYTE_NANOSECONDS * graph.size[kernel.root].bytes
-    )
+def _reshape_only_kernels(graph: ValueGraph, outcome: FusionOutcome) -> int:
+    """Return the kernels, as a bit set, that only reshape what is in memory, so that nothing runs."""
+    kind = graph.kind
+    kernels = sum([1 << number for number, root in enumerate(outcome.roots) if kind[root] == "reshape"])
+    if kernels:
+        for value, computed in enumerate(outcome.computed):
+            if computed & kernels and kind[value] != "reshape":
+                kernels &= ~computed
+    return kernels
 
 
 def select_values(graph: ValueGraph) -> Mapping[int, int]:
@@ -87,31 +86,27 @@ def select_values(graph: ValueGraph) -> Mapping[int, int]:
     """
     if not _MIN_VALUES <= len(graph) <= _MAX_VALUES:
         return {}
-    kernels = simulate_fusion(graph)
-    before = estimate_kernels(graph, kernels)
+    outcome = simulate_fusion(graph)
+    before = estimate_kernels(graph, outcome)
     if before.mean_computations < _MIN_MEAN_COMPUTATIONS:
         return {}
-    materialized = profitable_values(graph, kernels)
-    after = estimate_kernels(graph, simulate_fusion(graph, materialized))
+    materialized = profitable_values(graph, outcome)
+    if not materialized:
+        return {}
+    after = estimate_kernels(graph, simulate_fusion(graph, materialized, outcome))
     saved = 1.0 - after.nanoseconds / before.nanoseconds
     if saved < _MIN_SAVED_TIME_FRACTION or after.written_bytes > _MAX_WRITTEN_BYTES_RATIO * before.written_bytes:
         return {}
-    computed = count_computations(kernels)
-    return {value: computed[value] for value in sorted(materialized)}
+    return {value: outcome.computed[value].bit_count() for value in sorted(materialized)}
 
 
-def count_computations(kernels: Sequence[ModeledKernel]) -> Counter[int]:
-    """Return the number of kernels that compute each value."""
-    return Counter(itertools.chain.from_iterable(kernel.computed for kernel in kernels))
-
-
-def profitable_values(graph: ValueGraph, kernels: Sequence[ModeledKernel]) -> set[int]:
+def profitable_values(graph: ValueGraph, outcome: FusionOutcome) -> set[int]:
     """Return the values that are cheaper to materialize than to recompute, each considered separately.
 
-    ``kernels`` are those of the computation without materialization.
+    ``outcome`` has the kernels of the computation without materialization.
     """
-    computed = count_computations(kernels)
-    kernel_roots = {kernel.root for kernel in kernels}
+    computed = [kernels.bit_count() for kernels in outcome.computed]
+    kernel_roots = set(outcome.roots)
     kernel_roots |= {graph.operands[kernel][0] for kernel in kernel_roots if graph.kind[kernel] == "reshape"}
     gain = _MaterializationGain(graph, kernel_roots, computed)
     for value, computations in sorted(_shared_values(graph, kernel_roots, computed).items()):
@@ -120,11 +115,11 @@ def profitable_values(graph: ValueGraph, kernels: Sequence[ModeledKernel]) -> se
     return gain.materialized
 
 
-def _shared_values(graph: ValueGraph, kernel_roots: Set[int], computed: Counter[int]) -> dict[int, int]:
+def _shared_values(graph: ValueGraph, kernel_roots: Set[int], computed: Sequence[int]) -> dict[int, int]:
     """Return the values that several kernels compute, each mapped to the number of kernels that compute it.
 
-    Values are their numbers in ``graph``, in program order. ``computed`` maps each value that is computed in any kernel
-    to the number of these kernels; ``kernel_roots`` are the values that kernels write to memory. A value is left out if
+    Values are their numbers in ``graph``, in program order. ``computed`` has for each value the number of kernels that
+    compute it; ``kernel_roots`` are the values that kernels write to memory. A value is left out if
     a single one of its users accounts for all these kernels, and so are constants, conversions, data movement, and
     values after which no barrier can be placed. The numbers of kernels assume that all returned values that come later
     are materialized.
@@ -136,11 +131,13 @@ def _shared_values(graph: ValueGraph, kernel_roots: Set[int], computed: Counter[
     def bit_of(root: int) -> int:
         return bits_of_roots.setdefault(root, 1 << len(bits_of_roots))
 
-    for value in sorted(computed, reverse=True):
+    for value in range(len(graph) - 1, -1, -1):
+        if not computed[value]:
+            continue
         bits, paths = (bit_of(value), 1) if value in kernel_roots else (0, 0)
         is_single = computed[value] == 1 and value in kernel_roots
         for user in () if is_single else graph.users[value]:
-            if user in computed and graph.is_fusible[user]:
+            if computed[user] and graph.is_fusible[user]:
                 user_bits = bit_of(user) if user in kernel_counts else kernels_of_value[user]
                 paths += bits | user_bits != bits
                 bits |= user_bits
@@ -157,7 +154,7 @@ class _MaterializationGain:
     value.
     """
 
-    def __init__(self, graph: ValueGraph, kernel_roots: Set[int], computed: Counter[int]) -> None:
+    def __init__(self, graph: ValueGraph, kernel_roots: Set[int], computed: Sequence[int]) -> None:
         self.graph, self.written, self.computed = graph, kernel_roots, computed
         self.materialized: set[int] = set()
 
@@ -190,6 +187,6 @@ class _MaterializationGain:
         return cost
 
     def _is_in_memory(self, value: int) -> bool:
-        if value in self.materialized or value not in self.computed:
+        if value in self.materialized or not self.computed[value]:
             return True
         return self.computed[value] == 1 and value in self.written
