@@ -62,7 +62,7 @@ def said(module: Any) -> Seen:
         for kernel in simulate_fusion(graph).kernels():
             count += 1
             for value in kernel.computed:
-                maker = graph.defining_ops[value]
+                maker = graph.defining_op(value)
                 path = None if maker is None or graph.kind[value] in _MOVES else equation_path(full_op_name(maker))
                 if path is not None:
                     kernels_by_path[path].add((number, kernel.root))

@@ -16,10 +16,11 @@ more than a value that one needs.
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Sequence, Set
 from typing import NamedTuple
 
-from .cost_model import LIBRARY_FUSIBLE_OPS
+from .cost_model import DATA_MOVEMENT_OPS, FUSIBLE_OPS, LIBRARY_FUSIBLE_OPS
 from .globally_unfusible import compute_globally_unfusible
 from .graph import (
     ALWAYS_FUSED,
@@ -35,6 +36,8 @@ from .graph import (
 #: A kernel computes a value at no more than this many indices, and fuses about this many reductions.
 _MAX_INDICES_PER_VALUE, _MAX_REDUCTIONS_PER_KERNEL = 15, 5
 _OPS_WITHOUT_KERNEL = frozenset({PARAMETER, BARRIER, "constant"})
+_MOVING_OPS = DATA_MOVEMENT_OPS - {"concatenate"}
+_ELEMENTWISE_OPS = (FUSIBLE_OPS - {"concatenate"}) | {PARAMETER}
 
 
 class ModeledKernel(NamedTuple):
@@ -78,6 +81,27 @@ def _members(bits: int) -> list[int]:
         members.append((bits & -bits).bit_length() - 1)
         bits &= bits - 1
     return members
+
+
+def is_single_kernel(graph: ValueGraph) -> bool:
+    """Return True only if XLA makes a single kernel of a computation; that takes a small part of a simulation.
+
+    All is computed for one result, in loops over elements at the same indices, with no value that is fused into a
+    single user only and has several, and none that nothing uses.
+    """
+    if len(graph.results) != 1 or not _ELEMENTWISE_OPS.issuperset(graph.kind):
+        return False
+    (result,) = graph.results
+    uses = Counter(itertools.chain.from_iterable(graph.operands))
+    kinds, is_expensive = graph.kind, graph.is_expensive
+    for value, operands in enumerate(graph.operands):
+        if value == result or not operands:
+            continue
+        if uses[value] != 1 and (is_expensive[value] or not uses[value]):
+            return False
+        if kinds[value] in _MOVING_OPS and any(kinds[x] != "constant" for x in operands):
+            return False
+    return kinds[result] not in _OPS_WITHOUT_KERNEL and not uses[result]
 
 
 def simulate_fusion(

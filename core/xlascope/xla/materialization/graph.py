@@ -74,8 +74,10 @@ class ValueGraph:
         self.operands: list[tuple[int, ...]] = []
         #: Nanoseconds to compute it once from its operands, in memory or not.
         self.nanoseconds: list[float] = []
-        #: Where a barrier can be placed; None where none can.
-        self.defining_ops: list[DefiningOp | None] = []
+        #: Values of the module behind which a barrier can be placed; None where none can.
+        self.defining_values: list[Any] = []
+        #: The names of the calls around the operations that define them; None where no barrier can be placed.
+        self.prefixes: list[str | None] = []
         #: Operands that products want in another order or shape, by the original value and the change.
         self.relaid_operands: dict[tuple[int, LayoutChange], int] = {}
         #: The values that the computation returns.
@@ -85,20 +87,27 @@ class ValueGraph:
         return len(self.kind)
 
     def add(
-        self, op_name: str, size: ValueSize, operands: Sequence[int], work: float, defining_op: DefiningOp | None
+        self, op_name: str, size: ValueSize, operands: Sequence[int], work: float, value: Any, prefix: str | None
     ) -> int:
         """Add a value and return its number.
 
         ``op_name`` is StableHLO's name of the operation without the dialect, ``work`` the nanoseconds to compute the
-        value once. ``defining_op`` says where a barrier can be placed (None: nowhere).
+        value once. ``value`` is that of the module, and ``prefix`` the names of the calls around its operation; None
+        if no barrier can be placed behind it.
         """
         number = len(self.kind)
         self.kind.append(op_name)
         self.size.append(size)
         self.operands.append(tuple(operands) if len(operands) < 2 else tuple(dict.fromkeys(operands)))
         self.nanoseconds.append(work)
-        self.defining_ops.append(defining_op)
+        self.defining_values.append(value)
+        self.prefixes.append(prefix)
         return number
+
+    def defining_op(self, number: int) -> DefiningOp | None:
+        """Return where a barrier can be placed behind a value; None if it cannot."""
+        prefix = self.prefixes[number]
+        return None if prefix is None else DefiningOp(self.defining_values[number], prefix)
 
     @functools.cached_property
     def users(self) -> list[list[int]]:
@@ -245,7 +254,7 @@ class ModuleReader:
         graph.results.update(self.read_block(graph, block, arguments, prefix))
 
     def add_in_memory(self, graph: ValueGraph, value: Any, *operands: int) -> int:
-        return graph.add(BARRIER if operands else PARAMETER, self.size(value), operands, 0.0, None)
+        return graph.add(BARRIER if operands else PARAMETER, self.size(value), operands, 0.0, None, None)
 
     def read_block(self, graph: ValueGraph, block: Any, arguments: Sequence[int], prefix: str | None) -> list[int]:
         """Add a block's operations to a graph, calls inlined, and return the numbers of its results.
@@ -275,7 +284,7 @@ class ModuleReader:
                     for inner_block in region.blocks:
                         in_loop = graph.in_loop or name == "stablehlo.while"
                         self.read_computation(inner_block, prefix or "", in_loop=in_loop)
-                values.update(dict.fromkeys(results, self.value(graph, operation, operands, results, prefix)))
+                values.update(dict.fromkeys(results, self.value(graph, name, operation, operands, results, prefix)))
             elif name not in _TERMINATORS:
                 graph.results.update(operands)
         return operands
@@ -293,44 +302,60 @@ class ModuleReader:
         return self.read_block(graph, self.functions[symbol].regions[0].blocks[0], operands, prefix)
 
     def value(
-        self, graph: ValueGraph, operation: Any, operands: Sequence[int], results: Sequence[Any], prefix: str | None
+        self,
+        graph: ValueGraph,
+        name: str,
+        operation: Any,
+        operands: Sequence[int],
+        results: Sequence[Any],
+        prefix: str | None,
     ) -> int:
         """Add the result of an operation to a graph and return its number; several results are one unfusible value.
 
-        ``operands`` are numbers and ``results`` values of the module; ``prefix`` is that of :meth:`read_block`.
+        ``name`` is the operation's. ``operands`` are numbers and ``results`` values of the module; ``prefix`` is that
+        of :meth:`read_block`.
         """
-        size, op_name = self.size(results[0]), operation.name.partition(".")[2]
+        size, op_name = self.size(results[0]), name.partition(".")[2]
         if len(results) > 1:
-            op_name += "s"
+            op_name, prefix = op_name + "s", None
         elif op_name == "reduce" and graph.size[operands[0]].elements == size.elements:
             op_name, operands = "reshape", operands[:1]  # the initial value changes nothing
-        elif op_name == "divide" and _is_uniform(graph, operands[1]):  # XLA multiplies
+        elif op_name == "divide" and is_uniform(graph, operands[1]):  # XLA multiplies
             op_name = "multiply"
         multiplications = 0
         if op_name in _PRODUCTS:
-            changes_by_operand, multiplications = self.describe_product(operation)
-            operands = list(operands)
-            for index, changes in enumerate(changes_by_operand):
-                for change in changes:
-                    operands[index] = self.relay_operand(graph, operands[index], change)
-        defining_op = None if prefix is None or len(results) > 1 else DefiningOp(results[0], prefix)
+            types = [x.type for x in operation.operands]
+            changes, multiplications = self.describe_product(operation.attributes[_PRODUCTS[op_name]], types, operation)
+            operands = self.relay_operands(graph, operands, changes)
         work = _compute_nanoseconds(graph, op_name, operands, size, multiplications)
         if op_name == "reduce" and _is_library_reduction(operation, graph.size[operands[0]]):
             op_name = LIBRARY_REDUCE
-        return graph.add(op_name, size, operands, work, defining_op)
+        return graph.add(op_name, size, operands, work, None if prefix is None else results[0], prefix)
 
-    def describe_product(self, operation: Any) -> tuple[Sequence[Sequence[LayoutChange]], int]:
+    def describe_product(
+        self, dimensions: Any, types: Sequence[Any], operation: Any
+    ) -> tuple[Sequence[Sequence[LayoutChange]], int]:
         """Return the layout changes of a product's operands, and the multiplications for an element of its result.
 
-        The second number is 0 for a convolution.
+        ``dimensions`` is the attribute that says which axes are multiplied, ``types`` are those of the operands. The
+        second number is 0 for a convolution.
         """
-        types = [x.type for x in operation.operands]
-        key = operation.attributes[_PRODUCTS[operation.name.partition(".")[2]]], *types
+        key = dimensions, *types
         described = self.products.get(key)
         if described is None:
             described = operand_layout_changes(operation), _count_multiplications(operation)
             self.products[key] = described
         return described
+
+    def relay_operands(
+        self, graph: ValueGraph, operands: Sequence[int], changes_by_operand: Sequence[Sequence[LayoutChange]]
+    ) -> list[int]:
+        """Return the numbers of a product's operands after the layout changes that it makes to them."""
+        operands = list(operands)
+        for index, changes in enumerate(changes_by_operand):
+            for change in changes:
+                operands[index] = self.relay_operand(graph, operands[index], change)
+        return operands
 
     def relay_operand(self, graph: ValueGraph, number: int, change: LayoutChange) -> int:
         """Return the number of value ``number`` after the layout ``change`` that a product makes to its operand.
@@ -341,7 +366,7 @@ class ModuleReader:
         if relaid is None:
             op_name, size = change[0], graph.size[number]
             work = 0.0 if op_name in FREE_OPS else size.elements * CHEAP_OP_NANOSECONDS
-            relaid = graph.relaid_operands[number, change] = graph.add(op_name, size, (number,), work, None)
+            relaid = graph.relaid_operands[number, change] = graph.add(op_name, size, (number,), work, None, None)
         return relaid
 
 
@@ -399,7 +424,7 @@ def _is_library_reduction(reduction: Any, size: ValueSize) -> bool:
     )
 
 
-def _is_uniform(graph: ValueGraph, number: int) -> bool:
+def is_uniform(graph: ValueGraph, number: int) -> bool:
     """Return whether all elements of a value are one constant."""
     while graph.kind[number] in ("broadcast_in_dim", "convert", "reshape"):
         (number,) = graph.operands[number]

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 from typing import NamedTuple
 
+from ..mlir.operation_log import ModuleLog
 from .cost_model import DATA_MOVEMENT_OPS, LAUNCH_NANOSECONDS, READ_BYTE_NANOSECONDS, WRITE_BYTE_NANOSECONDS
-from .fusion_model import FusionOutcome, simulate_fusion
-from .graph import ValueGraph
+from .fusion_model import FusionOutcome, is_single_kernel, simulate_fusion
+from .graph import CALLEE_ATTRIBUTES, CONTROL_FLOW_OPS, ValueGraph
 
 #: Nothing is materialized in computations of fewer or more values; the model's run time grows with the square of
 #: their number.
@@ -27,6 +28,10 @@ _MAX_WRITTEN_BYTES_RATIO = 1.1
 
 #: Data movement is left to XLA, which often does it by choosing another layout, or inside of a product.
 _LAYOUT_OPS = DATA_MOVEMENT_OPS | {"constant", "convert", "iota", "transpose"}
+
+
+#: Operations whose regions or functions are simulated on their own, or that are values already counted.
+_SEVERAL_COMPUTATIONS = frozenset({*CONTROL_FLOW_OPS, *CALLEE_ATTRIBUTES})
 
 
 class FusionEstimate(NamedTuple):
@@ -79,12 +84,24 @@ def _reshape_only_kernels(graph: ValueGraph, outcome: FusionOutcome) -> int:
     return kernels
 
 
+def is_too_large(log: ModuleLog) -> bool:
+    """Return True only if a module consists of one computation of more values than are simulated."""
+    (block, *others) = log.functions.values()
+    return (
+        len(block.entries) > _MAX_VALUES
+        and not others
+        and not any(entry[2] is None and entry[0] in _SEVERAL_COMPUTATIONS for entry in block.entries)
+    )
+
+
 def select_values(graph: ValueGraph) -> Mapping[int, int]:
     """Select the values to materialize, each with the number of kernels that would compute it otherwise.
 
     The result is empty if the computation would not gain enough in total.
     """
     if not _MIN_VALUES <= len(graph) <= _MAX_VALUES:
+        return {}
+    if is_single_kernel(graph):
         return {}
     outcome = simulate_fusion(graph)
     before = estimate_kernels(graph, outcome)
@@ -142,7 +159,7 @@ def _shared_values(graph: ValueGraph, kernel_roots: Set[int], computed: Sequence
                 paths += bits | user_bits != bits
                 bits |= user_bits
         kernels_of_value[value] = bits
-        if paths > 1 and graph.defining_ops[value] is not None and graph.kind[value] not in _LAYOUT_OPS:
+        if paths > 1 and graph.prefixes[value] is not None and graph.kind[value] not in _LAYOUT_OPS:
             kernel_counts[value] = bits.bit_count()
     return kernel_counts
 

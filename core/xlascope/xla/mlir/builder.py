@@ -331,7 +331,7 @@ class Builder:
             type_ = self._types.get(aval) or tensor_type(aval)
             value = _create(name, [type_], operands, attributes, None, 0, self.location, self.insertion).result
             if self.log is not None:
-                self.log.append((name, operands, type_, value))
+                self.log.append((name, operands, type_, value, attributes))
             return [value]
         types = [tensor_type(v.aval) for v in outputs]
         operation = _create(name, types, operands, attributes, None, 0, self.location, self.insertion)
@@ -368,7 +368,7 @@ class Builder:
         """Log an operation with several results or with regions, and return its results."""
         results = list(operation.results)
         if self.log is not None:
-            self.log.append((name, operands, None, LoggedOperation(operation, tuple(results), [])))
+            self.log.append((name, operands, None, LoggedOperation(operation, tuple(results), []), None))
         return results
 
     def _emit_one(
@@ -377,7 +377,7 @@ class Builder:
         """Emit one operation with one result of an MLIR type, and return its value."""
         value = _create(name, [type_], operands, attributes, None, 0, self.location, self.insertion).result
         if self.log is not None:
-            self.log.append((name, operands, type_, value))
+            self.log.append((name, operands, type_, value, attributes))
         return value
 
     def barrier(self, operands: Sequence[Any]) -> list[Any]:
@@ -620,7 +620,7 @@ class Builder:
 
     def _blocks_of(self, operation: Any) -> list[LoggedBlock]:
         """Return the logged blocks of an operation of the current block; a list that nothing reads if it has no log."""
-        for *_, logged in reversed(self.log or ()):
+        for _, _, _, logged, _ in reversed(self.log or ()):
             if isinstance(logged, LoggedOperation) and logged.operation is operation:
                 return logged.blocks
         return []
