@@ -20,16 +20,21 @@ from collections import Counter
 from collections.abc import Sequence, Set
 from typing import NamedTuple
 
-from .cost_model import DATA_MOVEMENT_OPS, FUSIBLE_OPS, LIBRARY_FUSIBLE_OPS
+from .cost_model import DATA_MOVEMENT_OPS, FUSIBLE_OPS, LIBRARY_FUSIBLE_OPS, REUSING_OPS
 from .globally_unfusible import compute_globally_unfusible
 from .graph import (
     ALWAYS_FUSED,
     BARRIER,
+    CONSTANT,
+    EXPENSIVE,
     FUSED_INTO_SEVERAL,
     FUSED_REDUCTION,
+    FUSIBLE,
     LIBRARY_REDUCE,
+    MOVES_DATA,
     NEVER_FUSED,
     PARAMETER,
+    REUSES_OPERANDS,
     ValueGraph,
 )
 
@@ -86,22 +91,30 @@ def _members(bits: int) -> list[int]:
 def is_single_kernel(graph: ValueGraph) -> bool:
     """Return True only if XLA makes a single kernel of a computation; that takes a small part of a simulation.
 
-    All is computed for one result, in loops over elements at the same indices, with no value that is fused into a
-    single user only and has several, and none that nothing uses.
+    All is computed for one result, in loops over elements at the same indices, and what is fused into a single user
+    only has one.
     """
     if len(graph.results) != 1 or not _ELEMENTWISE_OPS.issuperset(graph.kind):
         return False
     (result,) = graph.results
     uses = Counter(itertools.chain.from_iterable(graph.operands))
-    kinds, is_expensive = graph.kind, graph.is_expensive
+    kinds, traits = graph.kind, graph.traits
+    has_unused, has_expensive = False, False
     for value, operands in enumerate(graph.operands):
         if value == result or not operands:
             continue
-        if uses[value] != 1 and (is_expensive[value] or not uses[value]):
-            return False
+        if not uses[value]:
+            has_unused = True
+            continue
+        if traits[value] & EXPENSIVE:
+            has_expensive = True
+            if uses[value] != 1:
+                return False
         if kinds[value] in _MOVING_OPS and any(kinds[x] != "constant" for x in operands):
             return False
-    return kinds[result] not in _OPS_WITHOUT_KERNEL and not uses[result]
+    # What nothing uses is dropped after the kernel is built: until then it is another user of an expensive value.
+    is_kernel = kinds[result] not in _OPS_WITHOUT_KERNEL and kinds[result] not in REUSING_OPS
+    return is_kernel and not uses[result] and not (has_unused and has_expensive)
 
 
 def simulate_fusion(
@@ -157,7 +170,7 @@ class _FusionSimulation:
             self.groups,
             self.dropped_users,
         )
-        all_operands, moves_data, reuses, reused = graph.operands, graph.moves_data, graph.reuses_operands, self.reused
+        all_operands, traits, reused = graph.operands, graph.traits, self.reused
         for value in range(len(graph) - 1, -1, -1):
             need, rule, group, operands = needs[value], rules[value], groups[value], all_operands[value]
             if not need:
@@ -179,13 +192,16 @@ class _FusionSimulation:
                 continue
             if fused != need:
                 group = self.index_groups.restrict(group, fused)
-            if moves_data[value]:
+            trait = traits[value]
+            if trait & MOVES_DATA and not traits[operands[0]] & CONSTANT:
                 group = self.index_groups.move(value, group)
-            again = fused if reuses[value] else fused & reused[value]
+            again = fused if trait & REUSES_OPERANDS else fused & reused[value]
             for operand in operands:
                 before = needs[operand]
                 if not before:
                     needs[operand], groups[operand] = fused, group
+                elif traits[operand] & CONSTANT:  # which all kernels fuse, at any number of indices
+                    needs[operand] = before | fused
                 else:
                     self.add_need(operand, fused, group)
                 if again:
@@ -241,28 +257,31 @@ class _FusionSimulation:
         self.reductions.append(kind == "reduce")
         if kind == LIBRARY_REDUCE:
             self.libraries |= bit
-        elif not graph.is_fusible[value]:
+        elif not graph.traits[value] & FUSIBLE:
             for operand in operands:
                 self.is_read[operand] = 1
                 outcome.read[operand] |= bit
             return
         for operand in operands:
             self.add_need(operand, bit, _LIBRARY if kind == LIBRARY_REDUCE else _ROOT)
-            if graph.reuses_operands[value]:
+            if graph.traits[value] & REUSES_OPERANDS:
                 self.reused[operand] |= bit
 
     def add_need(self, value: int, kernels: int, group: int | dict[int, int]) -> None:
         """Add kernels in which users of a value belong to a group, or to several, to those that need it."""
         before = self.needs[value]
         self.needs[value] = before | kernels
+        present = self.groups[value]
         if not before:
             self.groups[value] = group
-        elif self.groups[value] != group:
-            self.groups[value] = self.index_groups.join(self.groups[value], before, group, kernels)
+        elif present is group or (present.__class__ is int and present == group):
+            pass  # comparing dictionaries would take longer than joining them
+        elif not self.graph.traits[value] & CONSTANT:
+            self.groups[value] = self.index_groups.join(present, before, group, kernels)
 
 
-#: The groups of users of the root of a kernel, and of all users in kernels of libraries.
-_ROOT, _LIBRARY = 0, 1
+#: The groups of the root of a kernel, of all users in kernels of libraries, and of users that index values too often.
+_ROOT, _LIBRARY, _TOO_MANY = range(3)
 
 
 class _IndexGroups:
@@ -273,9 +292,9 @@ class _IndexGroups:
     """
 
     def __init__(self) -> None:
-        self.counts = [1, 0]
+        self.counts = [1, 0, _MAX_INDICES_PER_VALUE + 1]
         #: By group, its users, each with its number of indices.
-        self._members: list[frozenset[tuple[int, int]]] = [frozenset(((-1, 1),)), frozenset()]
+        self._members: list[frozenset[tuple[int, int]]] = [frozenset(((-1, 1),)), frozenset(), frozenset()]
         self._numbers: dict[frozenset[tuple[int, int]], int] = {}
         self._single: dict[tuple[int, int], int] = {}
         self._unions: dict[tuple[int, int], int] = {}
@@ -298,7 +317,7 @@ class _IndexGroups:
         return parts if len(parts) > 1 else next(iter(parts))
 
     def _alone(self, user: int, group: int) -> int:
-        if group == _LIBRARY:
+        if group in (_LIBRARY, _TOO_MANY):
             return group
         member = user, self.counts[group]
         number = self._single.get(member)
@@ -307,8 +326,11 @@ class _IndexGroups:
         return number
 
     def _add(self, members: frozenset[tuple[int, int]]) -> int:
+        count = sum([count for _, count in members])
+        if count > _MAX_INDICES_PER_VALUE:
+            return _TOO_MANY
         self._members.append(members)
-        self.counts.append(sum(count for _, count in members))
+        self.counts.append(count)
         return len(self.counts) - 1
 
     def join(
@@ -342,6 +364,8 @@ class _IndexGroups:
             joined[number] = joined.get(number, 0) | kernels
 
     def _union(self, a: int, b: int) -> int:
+        if _TOO_MANY in (a, b):
+            return _TOO_MANY
         union = self._unions.get((a, b))
         if union is None:
             members = self._members[a] | self._members[b]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Set
 
 from .cost_model import REUSING_OPS
-from .graph import ValueGraph
+from .graph import EXPENSIVE, FUSIBLE, ValueGraph
 
 
 def compute_globally_unfusible(graph: ValueGraph, materialized: Set[int], known: Set[int]) -> Set[int]:
@@ -73,11 +73,11 @@ class _FusionPaths:
         """Return whether value ``producer`` can be fused into ``consumer``, which is one of its users."""
         graph = self.graph
         if (
-            not (graph.is_fusible[producer] and graph.is_fusible[consumer])
+            not (graph.traits[producer] & graph.traits[consumer] & FUSIBLE)
             or producer in self.unfusible
             or producer in self.materialized
         ):
             return False
-        return not graph.is_expensive[producer] or (
+        return not graph.traits[producer] & EXPENSIVE or (
             len(graph.users[producer]) + (producer in graph.results) <= 1 and graph.kind[consumer] not in REUSING_OPS
         )

@@ -36,6 +36,10 @@ LIBRARY_REDUCE = "library_reduce"
 NEVER_FUSED, ALWAYS_FUSED, FUSED_INTO_SEVERAL, FUSED_INTO_ONE, FUSED_REDUCTION = range(5)
 _MAX_CONCATENATED_OPERANDS = 8
 
+#: Traits of values: it can be fused into its users, into a single one only; its elements are at other indices than its
+#: operands', it uses an element of them several times; it is a scalar constant, which each kernel computes itself.
+FUSIBLE, EXPENSIVE, MOVES_DATA, REUSES_OPERANDS, CONSTANT = 1, 2, 4, 8, 16
+
 #: Operations that call a function, and the attribute that names it.
 CALLEE_ATTRIBUTES = {"func.call": "callee", "stablehlo.composite": "decomposition"}
 
@@ -119,29 +123,18 @@ class ValueGraph:
         return users
 
     @functools.cached_property
-    def is_fusible(self) -> list[bool]:
-        """Return for each value whether it can be fused into its users."""
-        return [op_name in FUSIBLE_OPS for op_name in self.kind]
-
-    @functools.cached_property
-    def is_expensive(self) -> list[bool]:
-        """Return for each value whether it is fused into a single user only."""
-        return [op_name in EXPENSIVE_OPS for op_name in self.kind]
-
-    @functools.cached_property
-    def moves_data(self) -> list[bool]:
-        """Return for each value whether its elements are at other indices than its operands' elements."""
-        return [op_name in DATA_MOVEMENT_OPS for op_name in self.kind]
-
-    @functools.cached_property
-    def reuses_operands(self) -> list[bool]:
-        """Return for each value whether it uses an element of its operand several times."""
-        return [op_name in REUSING_OPS for op_name in self.kind]
+    def traits(self) -> list[int]:
+        """Return for each value its traits: a sum of ``FUSIBLE``, ``EXPENSIVE``, ``MOVES_DATA``, …."""
+        traits = list(map(_TRAITS.__getitem__, self.kind))
+        for number, trait in enumerate(traits):
+            if trait & CONSTANT and self.size[number].rank:
+                traits[number] -= CONSTANT
+        return traits
 
     @functools.cached_property
     def rules(self) -> list[int]:
         """Return how each value is fused into its users: ``NEVER_FUSED``, …."""
-        rules = [_FUSION_RULES.get(op_name, NEVER_FUSED) for op_name in self.kind]
+        rules = list(map(_FUSION_RULES.__getitem__, self.kind))
         for number, op_name in enumerate(self.kind):
             if (op_name == "constant" and self.size[number].rank) or (
                 op_name == "concatenate" and len(self.operands[number]) > _MAX_CONCATENATED_OPERANDS
@@ -152,17 +145,20 @@ class ValueGraph:
     @functools.cached_property
     def reads_more_than_it_writes(self) -> list[int]:
         """Return the fusible values with operands of at least their rank that have more elements, the last first."""
-        is_fusible = self.is_fusible
-        several = [n for n, operands in enumerate(self.operands) if len(operands) > 1 and is_fusible[n]]
-        return [number for number in reversed(several) if self._reads_more_than_it_writes(number)]
-
-    def _reads_more_than_it_writes(self, number: int) -> bool:
-        """Return whether several operands of a value have at least its rank, and all have more elements than it."""
-        sizes, operands = self.size, self.operands[number]
-        elements, _, rank = sizes[number]
-        if sum([sizes[x][0] for x in operands]) <= elements:
-            return False
-        return sum([sizes[x][2] >= rank and self.kind[x] not in _SMALL_OPS for x in operands]) >= 2
+        sizes, kind, numbers = self.size, self.kind, []
+        for number, operands in enumerate(self.operands):
+            if len(operands) < 2 or kind[number] not in FUSIBLE_OPS:
+                continue
+            elements, _, rank = sizes[number]
+            read, count = 0, 0
+            for operand in operands:
+                size = sizes[operand]
+                read += size[0]
+                if size[2] >= rank and kind[operand] not in _SMALL_OPS:
+                    count += 1
+            if count > 1 and read > elements:
+                numbers.append(number)
+        return numbers[::-1]
 
     @functools.cached_property
     def dependencies(self) -> Dependencies:
@@ -198,13 +194,34 @@ class Dependencies:
 
 #: Values that are small, or are computed from something small.
 _SMALL_OPS = frozenset({"broadcast_in_dim", "constant", "iota"})
-_FUSION_RULES = {
-    **dict.fromkeys(FUSIBLE_OPS, FUSED_INTO_SEVERAL),
-    **dict.fromkeys(EXPENSIVE_OPS, FUSED_INTO_ONE),
-    "reduce": FUSED_REDUCTION,
-    "constant": ALWAYS_FUSED,
-    "broadcast_in_dim": ALWAYS_FUSED,
-}
+
+
+class _ByName(dict[str, int]):
+    """Numbers by an operation's name; 0 for others."""
+
+    def __missing__(self, name: str) -> int:
+        return 0
+
+
+_FUSION_RULES = _ByName(
+    {
+        **dict.fromkeys(FUSIBLE_OPS, FUSED_INTO_SEVERAL),
+        **dict.fromkeys(EXPENSIVE_OPS, FUSED_INTO_ONE),
+        "reduce": FUSED_REDUCTION,
+        "constant": ALWAYS_FUSED,
+        "broadcast_in_dim": ALWAYS_FUSED,
+    }
+)
+_TRAITS = _ByName(
+    {
+        name: FUSIBLE * (name in FUSIBLE_OPS)
+        + EXPENSIVE * (name in EXPENSIVE_OPS)
+        + MOVES_DATA * (name in DATA_MOVEMENT_OPS)
+        + REUSES_OPERANDS * (name in REUSING_OPS)
+        + CONSTANT * (name == "constant")
+        for name in FUSIBLE_OPS | DATA_MOVEMENT_OPS | REUSING_OPS
+    }
+)
 
 
 def build_graphs(module: Any) -> list[ValueGraph]:

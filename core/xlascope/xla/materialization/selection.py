@@ -11,7 +11,7 @@ from typing import NamedTuple
 from ..mlir.operation_log import ModuleLog
 from .cost_model import DATA_MOVEMENT_OPS, LAUNCH_NANOSECONDS, READ_BYTE_NANOSECONDS, WRITE_BYTE_NANOSECONDS
 from .fusion_model import FusionOutcome, is_single_kernel, simulate_fusion
-from .graph import CALLEE_ATTRIBUTES, CONTROL_FLOW_OPS, ValueGraph
+from .graph import CALLEE_ATTRIBUTES, CONTROL_FLOW_OPS, FUSIBLE, ValueGraph
 
 #: Nothing is materialized in computations of fewer or more values; the model's run time grows with the square of
 #: their number.
@@ -154,7 +154,7 @@ def _shared_values(graph: ValueGraph, kernel_roots: Set[int], computed: Sequence
         bits, paths = (bit_of(value), 1) if value in kernel_roots else (0, 0)
         is_single = computed[value] == 1 and value in kernel_roots
         for user in () if is_single else graph.users[value]:
-            if computed[user] and graph.is_fusible[user]:
+            if computed[user] and graph.traits[user] & FUSIBLE:
                 user_bits = bit_of(user) if user in kernel_counts else kernels_of_value[user]
                 paths += bits | user_bits != bits
                 bits |= user_bits
