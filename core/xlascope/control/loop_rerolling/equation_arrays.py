@@ -38,12 +38,11 @@ class EquationArrays:
 
     def __init__(self, jaxpr: Jaxpr, operations: OperationTable) -> None:
         self.operations = operations
-        for operation in {id(equation[0]): equation[0] for equation in jaxpr.raw}.values():
-            operations.add(operation)
         self._read(jaxpr.raw)
-        needed = self._find_needed(jaxpr)
-        if needed is not None:
-            self._select(needed)
+        #: The indices of the equations in the program.
+        self.numbers = self._find_needed(jaxpr)
+        if len(self.numbers) < len(jaxpr.raw):
+            self._select(self.numbers)
         count = len(self.equations)
         self.representatives = np.arange(count)
         self.merged = self._merge_duplicates()
@@ -52,7 +51,10 @@ class EquationArrays:
     def _read(self, equations: Sequence[RawEquation]) -> None:
         """Set the arrays of equations that do not depend on which are merged."""
         self.equations, count = equations, len(equations)
-        ids = [id(equation[0]) for equation in equations]
+        operations = [equation[0] for equation in equations]
+        ids = list(map(id, operations))
+        for operation in dict(zip(ids, operations, strict=True)).values():
+            self.operations.add(operation)
         inputs, outputs = [equation[1] for equation in equations], [equation[2] for equation in equations]
         self.atoms = list(itertools.chain.from_iterable(inputs))
         self.counts = np.fromiter(map(len, inputs), np.int64, count)
@@ -62,12 +64,14 @@ class EquationArrays:
         #: The number of the first result of each equation, and of all results.
         self.first_outputs, self.result_count = self.output_offsets[:-1], int(self.output_offsets[-1])
         self.codes, self.is_literal = self._number_values(list(itertools.chain.from_iterable(outputs)))
-        facts = np.array([self.operations[number] for number in ids], np.int64).reshape(-1, 4)
+        rows = {key: row for row, key in enumerate(self.operations)}
+        facts = np.array(list(self.operations.values()), np.int64).reshape(-1, 4)
+        facts = facts[np.fromiter(map(rows.__getitem__, ids), np.int64, count)]
         self.operation_numbers = facts[:, 0]
         self.has_effects, self.can_merge, self.is_unique = facts[:, 1:].T.astype(np.bool_)
 
-    def _find_needed(self, jaxpr: Jaxpr) -> np.ndarray | None:
-        """Return the indices of the equations that have effects or that results depend on; None for all."""
+    def _find_needed(self, jaxpr: Jaxpr) -> np.ndarray:
+        """Return the indices of the equations that have effects or that results depend on."""
         output_count, count = int(self.output_offsets[-1]), len(self.equations)
         owners = np.repeat(np.arange(count), self.output_counts)
         results = set(map(id, jaxpr.outvars))
@@ -83,7 +87,7 @@ class EquationArrays:
                 else:
                     unused[number] = may_be_dead[number] = False
             if not unused.any():
-                return np.flatnonzero(~is_dead) if is_dead.any() else None
+                return np.flatnonzero(~is_dead)
         return np.array(find_needed(jaxpr, self.operations), np.int64)
 
     def _select(self, needed: np.ndarray) -> None:

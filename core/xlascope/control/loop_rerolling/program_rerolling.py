@@ -25,7 +25,7 @@ from .equation_arrays import EquationArrays
 from .loop_detection import find_loops, search_regions
 from .loop_ir import Loop
 from .normalized_steps import NormalizedSteps, OperationTable, RerollStep, normalize_steps
-from .reordering import group_large_calls, has_large_calls
+from .reordering import MIN_LARGE_CALL_EQUATIONS, group_large_calls, has_large_calls
 from .repeated_regions import RepeatedRegion, RepeatedRegions
 from .rewrite import rewrite_with_loops
 from .value_stacks import Stacks
@@ -110,11 +110,12 @@ def _reroll_jaxpr(jaxpr: Jaxpr, rule: RerollRule) -> Jaxpr:
     if not _MIN_EQUATIONS <= len(jaxpr.raw) <= _MAX_EQUATIONS:
         return jaxpr
     weights = _Weights()
-    if sum(weights.of_all([equation[0] for equation in jaxpr.raw])) < rule.min_saved_equations:
+    equation_weights = weights.of_all([equation[0] for equation in jaxpr.raw])
+    if sum(equation_weights) < rule.min_saved_equations:
         return jaxpr
     if not rule.may_have_loops(jaxpr):
         return jaxpr
-    if not _may_have_worthwhile_regions(jaxpr, rule, weights):
+    if not _may_have_worthwhile_regions(jaxpr, rule, equation_weights):
         return jaxpr
     input_ids = frozenset(map(id, (*jaxpr.constvars, *jaxpr.invars)))
     normalized = normalize_steps(jaxpr)
@@ -130,14 +131,17 @@ class _PromisingRegionError(Exception):
     """A region may have a loop that is worth it."""
 
 
-def _may_have_worthwhile_regions(jaxpr: Jaxpr, rule: RerollRule, weights: _Weights) -> bool:
-    """Return False if no loop that is found in a program is worth it, which costs less than to build the loops."""
-    if has_large_calls(jaxpr):  # whose order may change
+def _may_have_worthwhile_regions(jaxpr: Jaxpr, rule: RerollRule, weights: Sequence[int]) -> bool:
+    """Return False if no loop that is found in a program is worth it, which costs less than to build the loops.
+
+    ``weights`` are the numbers of equations of the program's equations.
+    """
+    if max(weights) >= MIN_LARGE_CALL_EQUATIONS and has_large_calls(jaxpr):  # whose order may change
         return True
     arrays = EquationArrays(jaxpr, OperationTable())
     if not arrays.merged:
         return True
-    step_weights = np.array(weights.of_all([equation[0] for equation in arrays.equations]))[arrays.order]
+    step_weights = np.array(weights)[arrays.numbers[arrays.order]]
     costs = RegionCosts(step_weights, arrays.kinds, arrays.step, arrays.min_copied_bytes)
 
     def find(candidates: Sequence[RepeatedRegion]) -> None:

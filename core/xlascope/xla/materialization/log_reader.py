@@ -31,6 +31,8 @@ def build_graphs_from_log(module: Any, log: ModuleLog) -> list[ValueGraph] | Non
         reader.read_logged_computation(log.functions["main"], "", in_loop=False)
     except IncompleteLogError:
         return None
+    finally:
+        reader.numbers.clear()  # they refer to the reader
     return reader.graphs
 
 
