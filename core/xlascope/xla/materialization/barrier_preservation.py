@@ -44,6 +44,12 @@ class _FunctionSummary(NamedTuple):
     loop_bytes: list[int]
 
 
+def is_at_top_level(value: Any) -> bool:
+    """Return whether the operation that defines a value is in the main function of its module itself."""
+    outer = value.owner.parent
+    return outer.name == "func.func" and outer.attributes["sym_name"].value == "main"
+
+
 def passes_to_disable(module: Any, log: ModuleLog | None = None, inserted: Iterable[Any] = ()) -> tuple[str, ...]:
     """Return the XLA passes to disable so that a module's barriers survive until fusion; () where they cannot.
 

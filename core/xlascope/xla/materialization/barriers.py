@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from jaxlib.mlir import ir
 
 from ..mlir.operation_log import ModuleLog
-from .barrier_preservation import has_small_loops, passes_to_disable
+from .barrier_preservation import BARRIER_EXPANDER_PASS, has_small_loops, is_at_top_level, passes_to_disable
 from .graph import ValueGraph, build_graphs, full_op_name
 from .log_reader import build_graphs_from_log
 from .selection import is_too_large, select_values
@@ -80,7 +80,11 @@ def materialize(
     barrier_values: dict[Any, None] = dict.fromkeys(value for value in requested if isinstance(value, ir.OpResult))
     barrier_values |= dict.fromkeys(value for value, _ in values)  # once, even if a function is called several times
     _insert_barriers(barrier_values)
-    passes = passes_to_disable(module, complete_log, barrier_values) if values or has_barriers else ()
+    passes: tuple[str, ...] = ()
+    if has_barriers or not all(map(is_at_top_level, barrier_values)):
+        passes = passes_to_disable(module, complete_log, barrier_values) if values or has_barriers else ()
+    elif values:
+        passes = (BARRIER_EXPANDER_PASS,)
     return Materialization(tuple(value for _, value in values), passes) if passes else Materialization()
 
 

@@ -5,6 +5,7 @@ Only programs of which XLA would compute a good part repeatedly are changed.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping, Sequence, Set
 from typing import NamedTuple
 
@@ -55,22 +56,21 @@ class FusionEstimate(NamedTuple):
 
 def estimate_kernels(graph: ValueGraph, outcome: FusionOutcome) -> FusionEstimate:
     """Return the totals over kernels, without those that only reshape."""
-    size, work = graph.size, graph.nanoseconds
+    size, computed, read = graph.size, outcome.computed, outcome.read
     excluded = _reshape_only_kernels(graph, outcome)
     roots = [root for number, root in enumerate(outcome.roots) if not excluded >> number & 1]
+    if excluded:
+        computed, read = ([kernels & ~excluded for kernels in kernels_of] for kernels_of in (computed, read))
+    counts = list(map(int.bit_count, computed))
+    read_bytes = sum(map(operator.mul, map(int.bit_count, read), map(operator.itemgetter(1), size)))
     written_bytes = sum([size[root].bytes for root in roots])
-    computation_count, distinct_count, read_bytes, time = 0, 0, 0, LAUNCH_NANOSECONDS * len(roots)
-    for value, kernels in enumerate(outcome.computed):
-        count = (kernels & ~excluded).bit_count() if excluded else kernels.bit_count()
-        if count:
-            computation_count += count
-            distinct_count += 1
-            time += count * work[value]
-    for value, kernels in enumerate(outcome.read):
-        if kernels:
-            read_bytes += (kernels & ~excluded).bit_count() * size[value].bytes
-    time += READ_BYTE_NANOSECONDS * read_bytes + WRITE_BYTE_NANOSECONDS * written_bytes
-    return FusionEstimate(len(roots), computation_count, distinct_count, written_bytes, time)
+    time = (
+        LAUNCH_NANOSECONDS * len(roots)
+        + sum(map(operator.mul, counts, graph.nanoseconds))
+        + READ_BYTE_NANOSECONDS * read_bytes
+        + WRITE_BYTE_NANOSECONDS * written_bytes
+    )
+    return FusionEstimate(len(roots), sum(counts), len(counts) - counts.count(0), written_bytes, time)
 
 
 def _reshape_only_kernels(graph: ValueGraph, outcome: FusionOutcome) -> int:
@@ -122,7 +122,7 @@ def profitable_values(graph: ValueGraph, outcome: FusionOutcome) -> set[int]:
 
     ``outcome`` has the kernels of the computation without materialization.
     """
-    computed = [kernels.bit_count() for kernels in outcome.computed]
+    computed = list(map(int.bit_count, outcome.computed))
     kernel_roots = set(outcome.roots)
     kernel_roots |= {graph.operands[kernel][0] for kernel in kernel_roots if graph.kind[kernel] == "reshape"}
     gain = _MaterializationGain(graph, kernel_roots, computed)
@@ -148,18 +148,23 @@ def _shared_values(graph: ValueGraph, kernel_roots: Set[int], computed: Sequence
     def bit_of(root: int) -> int:
         return bits_of_roots.setdefault(root, 1 << len(bits_of_roots))
 
+    kinds, prefixes, all_users, traits = graph.kind, graph.prefixes, graph.users, graph.traits
     for value in range(len(graph) - 1, -1, -1):
         if not computed[value]:
             continue
-        bits, paths = (bit_of(value), 1) if value in kernel_roots else (0, 0)
-        is_single = computed[value] == 1 and value in kernel_roots
-        for user in () if is_single else graph.users[value]:
-            if computed[user] and graph.traits[user] & FUSIBLE:
+        bits, paths, users = 0, 0, all_users[value]
+        if value in kernel_roots:
+            bits, paths = bit_of(value), 1
+            if computed[value] == 1:
+                users = []
+        for user in users:
+            if computed[user] and traits[user] & FUSIBLE:
                 user_bits = bit_of(user) if user in kernel_counts else kernels_of_value[user]
-                paths += bits | user_bits != bits
-                bits |= user_bits
+                if bits | user_bits != bits:
+                    paths += 1
+                    bits |= user_bits
         kernels_of_value[value] = bits
-        if paths > 1 and graph.prefixes[value] is not None and graph.kind[value] not in _LAYOUT_OPS:
+        if paths > 1 and prefixes[value] is not None and kinds[value] not in _LAYOUT_OPS:
             kernel_counts[value] = bits.bit_count()
     return kernel_counts
 
