@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from tests.changes_of_jax import made
 from tests.core.xla import kept_programs as programs
+from tests.core.xla.fusion_by_kernel import random_graph, simulate_by_kernel
 
 import xlascope as xs
 import xlascope.numpy as jnp
@@ -17,7 +18,7 @@ from xlascope import lax, records, settings
 from xlascope.records.op_names import equation_path
 from xlascope.xla.lowering.module_lowering import lower
 from xlascope.xla.materialization import disable_passes
-from xlascope.xla.materialization.fusion_model import simulate_fusion
+from xlascope.xla.materialization.fusion_model import is_single_kernel, simulate_fusion
 from xlascope.xla.materialization.graph import build_graphs, full_op_name
 from xlascope.xla.materialization.log_reader import build_graphs_from_log
 
@@ -280,6 +281,32 @@ def test_kernels_of_each_equation_are_those_of_xla(name):
     right = sum(abs(real[path] - predicted[path]) <= 0.2 * real[path] for path in both)
     assert len(both) >= 0.9 * len(real)
     assert right >= part * len(both)
+
+
+@pytest.mark.parametrize("seed", range(120))
+def test_kernels_are_those_of_the_simulation_kernel_by_kernel(seed):
+    graph = random_graph(seed)
+    outcome = simulate_fusion(graph)
+    assert in_order(outcome.kernels()) == in_order(simulate_by_kernel(graph))
+    materialized = frozenset(range(seed % 5, len(graph), 7))
+    for known in (None, outcome):
+        assert in_order(simulate_fusion(graph, materialized, known).kernels()) == in_order(
+            simulate_by_kernel(graph, materialized)
+        )
+
+
+def in_order(kernels):
+    return [(kernel.root, sorted(kernel.computed), sorted(kernel.read)) for kernel in kernels]
+
+
+def test_a_single_kernel_is_one():
+    singles = [
+        graph for graph in (random_graph(seed, elementwise=True) for seed in range(400)) if is_single_kernel(graph)
+    ]
+    assert len(singles) > 40
+    for graph in singles:
+        (kernel,) = simulate_by_kernel(graph)
+        assert len(kernel.computed) == len(set(kernel.computed))
 
 
 LOGGED = {
