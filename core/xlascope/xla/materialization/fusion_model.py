@@ -136,8 +136,8 @@ class _FusionSimulation:
 
     def __init__(self, graph: ValueGraph, materialized: Set[int], without: FusionOutcome | None) -> None:
         self.graph, self.materialized = graph, materialized
-        known = frozenset() if without is None else without.unfusible
-        self.unfusible = compute_globally_unfusible(graph, materialized, known)
+        already_unfusible = frozenset() if without is None else without.unfusible
+        self.unfusible = compute_globally_unfusible(graph, materialized, already_unfusible)
         #: How each value is fused into its users in this simulation.
         self.rules = graph.rules.copy()
         for number in itertools.chain(self.unfusible, materialized):
@@ -171,39 +171,49 @@ class _FusionSimulation:
             self.dropped_users,
         )
         all_operands, traits, reused = graph.operands, graph.traits, self.reused
+        join = self.index_groups.join
         for value in range(len(graph) - 1, -1, -1):
-            need, rule, group, operands = needs[value], rules[value], groups[value], all_operands[value]
+            need, operands = needs[value], all_operands[value]
             if not need:
-                fused = 0
-            elif self.libraries & need:
+                if is_read[value]:
+                    self.write(value, operands)
+                elif operands:  # nothing reads it
+                    dropped.update(dict.fromkeys(operands, value))
+                continue
+            rule, group = rules[value], groups[value]
+            if self.libraries & need:
                 fused = self.fuse_into_libraries(value, need)
             elif rule == FUSED_INTO_SEVERAL and group.__class__ is int and counts[group] <= _MAX_INDICES_PER_VALUE:
                 fused = need
             else:
                 fused = self.fuse(value, need, rule, group)
             computed[value] = fused
-            read[value] |= need ^ fused
-            if fused != need or is_read[value]:
-                self.write(value, operands)
-            elif not need or (value in dropped and dropped[value] < roots[need.bit_length() - 1]):
-                # Nothing reads it, or it outlives its kernels.
-                dropped.update(dict.fromkeys(operands, value))
-            if not fused or not operands:
-                continue
             if fused != need:
+                read[value] |= need ^ fused
+                self.write(value, operands)
+                if not fused:
+                    continue
                 group = self.index_groups.restrict(group, fused)
-            trait = traits[value]
-            if trait & MOVES_DATA and not traits[operands[0]] & CONSTANT:
-                group = self.index_groups.move(value, group)
-            again = fused if trait & REUSES_OPERANDS else fused & reused[value]
+            elif is_read[value]:
+                self.write(value, operands)
+            elif dropped and value in dropped and dropped[value] < roots[need.bit_length() - 1]:
+                dropped.update(dict.fromkeys(operands, value))  # it outlives its kernels
+            trait, again = traits[value], reused[value] & fused
+            if trait >= MOVES_DATA and operands:
+                if trait & MOVES_DATA and not traits[operands[0]] & CONSTANT:
+                    group = self.index_groups.move(value, group)
+                if trait & REUSES_OPERANDS:
+                    again = fused
             for operand in operands:
                 before = needs[operand]
                 if not before:
                     needs[operand], groups[operand] = fused, group
-                elif traits[operand] & CONSTANT:  # which all kernels fuse, at any number of indices
+                else:  # as in add_need
                     needs[operand] = before | fused
-                else:
-                    self.add_need(operand, fused, group)
+                    present = groups[operand]
+                    is_joined = present is group or (present.__class__ is int and present == group)
+                    if not is_joined and not traits[operand] & CONSTANT:  # a constant is fused at any indices
+                        groups[operand] = join(present, before, group, fused)
                 if again:
                     reused[operand] |= again
         return self.outcome

@@ -5,26 +5,25 @@ These are values that read more than they write, unless each of their users fuse
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Sequence, Set
 
 from .cost_model import REUSING_OPS
 from .graph import EXPENSIVE, FUSIBLE, ValueGraph
 
 
-def compute_globally_unfusible(graph: ValueGraph, materialized: Set[int], known: Set[int]) -> Set[int]:
+def compute_globally_unfusible(graph: ValueGraph, materialized: Set[int], already_unfusible: Set[int]) -> Set[int]:
     """Return the values that XLA leaves in memory for all of their users, since some user cannot fuse them.
 
-    ``materialized`` are the values behind barriers. ``known`` are some of the values to return: those of the same
-    graph without barriers.
+    ``materialized`` are the values behind barriers. ``already_unfusible`` are some of the values to return: those of
+    the same graph without barriers.
     """
-    candidates = [number for number in graph.reads_more_than_it_writes if number not in known]
+    candidates = [number for number in graph.reads_more_than_it_writes if number not in already_unfusible]
     if not candidates:
-        return known
-    paths = _FusionPaths(graph, materialized, known)
+        return already_unfusible
+    paths = _FusionPaths(graph, materialized, already_unfusible)
+    results, all_users = graph.results, graph.users
     for number in candidates:
-        if number in graph.results or not all(
-            paths.can_fuse_on_all_paths(number, user) for user in graph.users[number]
-        ):
+        if number in results or not paths.can_fuse_into_all(number, all_users[number]):
             paths.unfusible.add(number)
     return paths.unfusible
 
@@ -35,15 +34,20 @@ class _FusionPaths:
     Results are cached by producer and consumer. ``unfusible`` is extended by the caller as values are found.
     """
 
-    def __init__(self, graph: ValueGraph, materialized: Set[int], known: Set[int]) -> None:
+    def __init__(self, graph: ValueGraph, materialized: Set[int], already_unfusible: Set[int]) -> None:
         self.graph, self.materialized = graph, materialized
-        self.unfusible = set(known)
+        self.unfusible, self.traits = set(already_unfusible), graph.traits
         self.can_fuse_between: dict[tuple[int, int], bool] = {}
+
+    def can_fuse_into_all(self, producer: int, users: Sequence[int]) -> bool:
+        """Return whether a value can be fused into all of its users, on each path to them."""
+        for user in users:
+            if not self._can_fuse(producer, user):
+                return False
+        return len(users) == 1 or all(self.can_fuse_on_all_paths(producer, user) for user in users)
 
     def can_fuse_on_all_paths(self, producer: int, consumer: int) -> bool:
         """Return whether each step on every path from ``producer`` to ``consumer`` can be fused into the next."""
-        if len(self.graph.users[producer]) == 1:  # the only path
-            return self._can_fuse(producer, consumer)
         answers, pending = self.can_fuse_between, [consumer]
         answers[producer, producer] = True
         while pending:  # no recursion: paths are as long as programs
@@ -71,13 +75,13 @@ class _FusionPaths:
 
     def _can_fuse(self, producer: int, consumer: int) -> bool:
         """Return whether value ``producer`` can be fused into ``consumer``, which is one of its users."""
-        graph = self.graph
+        traits, graph = self.traits, self.graph
         if (
-            not (graph.traits[producer] & graph.traits[consumer] & FUSIBLE)
+            not (traits[producer] & traits[consumer] & FUSIBLE)
             or producer in self.unfusible
             or producer in self.materialized
         ):
             return False
-        return not graph.traits[producer] & EXPENSIVE or (
+        return not traits[producer] & EXPENSIVE or (
             len(graph.users[producer]) + (producer in graph.results) <= 1 and graph.kind[consumer] not in REUSING_OPS
         )

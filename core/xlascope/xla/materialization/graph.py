@@ -149,7 +149,12 @@ class ValueGraph:
         for number, operands in enumerate(self.operands):
             if len(operands) < 2 or kind[number] not in FUSIBLE_OPS:
                 continue
-            elements, _, rank = sizes[number]
+            size = sizes[number]
+            if len(operands) == 2 and sizes[operands[0]] is size and sizes[operands[1]] is size:  # elementwise
+                if size[0] and kind[operands[0]] not in _SMALL_OPS and kind[operands[1]] not in _SMALL_OPS:
+                    numbers.append(number)
+                continue
+            elements, _, rank = size
             read, count = 0, 0
             for operand in operands:
                 size = sizes[operand]
@@ -176,15 +181,15 @@ class Dependencies:
         self._bits: list[int] = []
         self._begins: list[int] = []
         last_users = [users[-1] if users else -1 for users in graph.users]
-        begin = 0
+        bits_of, begins, begin = self._bits, self._begins, 0
         for number, operands in enumerate(graph.operands):
             while begin < number and last_users[begin] < number:
                 begin += 1
             bits = 1 << (number - begin)
             for operand in operands:
-                bits |= self._bits[operand] >> (begin - self._begins[operand])
-            self._bits.append(bits)
-            self._begins.append(begin)
+                bits |= bits_of[operand] >> (begin - begins[operand])
+            bits_of.append(bits)
+            begins.append(begin)
 
     def has(self, number: int, producer: int) -> bool:
         """Return whether value ``number`` depends on ``producer``, which a later value than that uses."""

@@ -86,10 +86,10 @@ def _reshape_only_kernels(graph: ValueGraph, outcome: FusionOutcome) -> int:
 
 def is_too_large(log: ModuleLog) -> bool:
     """Return True only if a module consists of one computation of more values than are simulated."""
-    (block, *others) = log.functions.values()
+    block, *functions = log.functions.values()
     return (
         len(block.entries) > _MAX_VALUES
-        and not others
+        and not functions
         and not any(entry[2] is None and entry[0] in _SEVERAL_COMPUTATIONS for entry in block.entries)
     )
 
