@@ -2,8 +2,9 @@
 
 Both sides are asked in turn, so that what disturbs the machine meets both; a row has the median of the ratios, its
 quartiles and its 95 % interval. The first table compares xlascope with itself: what it shows is the machine's own
-spread. Names of tables, of cases or of reports print these alone and write nothing. ``--since REV`` compares xlascope
-as it is with a revision of it, instead of with jax.
+spread. Names of tables, of cases or of reports print these alone and write nothing. Reports are tables of other forms,
+which take longer; they run where they are named, and REPORTS.md has them with their dates. ``--since REV`` compares
+xlascope as it is with a revision of it, instead of with jax.
 """
 
 from __future__ import annotations
@@ -100,7 +101,7 @@ class _Run:
         self._measure_fresh()
         if self.sides is OURS_AND_JAX:
             for name, report in REPORTS.items():
-                if name in self.names or not self.names:
+                if name in self.names:
                     self._add_report(name, report)
         self.load.append(os.getloadavg()[0])
 
@@ -190,8 +191,6 @@ class _Run:
             titles = ("A", "A again") if name == OWN_SPREAD.name else self.titles
             lines += ["", f"## {title}", "", *results.heading(name, titles)]
             lines += [results.row(found, goal, calls) for found, goal, calls in rows.values()]
-        for name, report in self.reports.items():
-            lines += ["", f"## {name}", "", *report]
         return lines
 
     def data(self, since: str | None) -> dict[str, Any]:
@@ -209,7 +208,6 @@ class _Run:
                 }
                 for name, (title, rows) in self.tables.items()
             },
-            "reports": self.reports,
         }
 
     def _minutes(self) -> float:

@@ -1,6 +1,6 @@
 """Everyday programs (tests/everyday/programs), ten steps of each once everything is compiled, on both sides.
 
-``python -m bench.everyday`` makes the two tables anew, in RESULTS.md too; with names of programs it prints these alone.
+``python -m bench.everyday`` makes the two tables anew, in REPORTS.md too; with names of programs it prints these alone.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The first result of twelve transformer blocks, and the steps after it: jax, ours, and ``torch.compile``.
 
-``python -m bench.first_result`` makes the table anew, in RESULTS.md too. Each number is of a process of its own, the
+``python -m bench.first_result`` makes the table anew, in REPORTS.md too. Each number is of a process of its own, the
 sides in turn. Torch may be installed elsewhere: ``XLASCOPE_BENCH_TORCH`` names the Python that has it.
 """
 

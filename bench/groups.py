@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from . import devices, eager, everyday, libraries, measured
+from . import devices, eager, everyday, libraries, measured, written_out
 from .cases import MODEL_CASES
 
 _EIGHT_DEVICES = {"JAX_NUM_CPU_DEVICES": "8", "NPROC": "16"}
@@ -71,6 +71,14 @@ GROUPS = (
         libraries.CASES,
         1.05,
         environment={"OPENBLAS_NUM_THREADS": "1"},
+    ),
+    Group(
+        "written_out",
+        "Compiled operations that are written out for CPUs",
+        "bench.written_out",
+        written_out.CASES,
+        1.0,
+        rounds=5,
     ),
     Group("devices", "On eight devices", "bench.devices", devices.CASES, 1.0, environment=_EIGHT_DEVICES),
     Group(

@@ -1,6 +1,6 @@
 """What it does to programs of many kinds that values are kept: jax, ours with ``keep="off"`` and with ``keep="auto"``.
 
-``python -m bench.kept`` makes the table anew, in RESULTS.md too, where it leaves the others alone;
+``python -m bench.kept`` makes the table anew, in REPORTS.md too, where it leaves the others alone;
 ``python -m bench.kept mixer`` prints one row. All three live at once, a process each, and are asked in turn, so that
 what disturbs the machine meets all. What they give is compared with the same program in numbers of twice the width.
 """
@@ -247,7 +247,7 @@ def _mean(ratios: Sequence[float]) -> float:
 
 
 def main(names: Sequence[str]) -> None:
-    """Print the rows of some programs; of all, and into RESULTS.md, when none is named."""
+    """Print the rows of some programs; of all, and into REPORTS.md, when none is named."""
     lines, every = [*HEAD], []
     print("\n".join(lines), flush=True)
     with started("bench.kept", SIDES) as sides:

@@ -2,7 +2,7 @@
 barriers behind what the rule finds. Nothing is run: what a TPU takes is its compiler's estimate, in cycles, and what a
 GPU takes at least is a roofline estimate, bytes and operations at the chip's peaks.
 
-``python -m bench.kept_for_targets`` makes the table anew, in RESULTS.md too; names print rows of these programs alone.
+``python -m bench.kept_for_targets`` makes the table anew, in REPORTS.md too; names print rows of these programs alone.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def row(name: str, target: str) -> str:
 
 
 def main(names: Sequence[str]) -> None:
-    """Print the rows of some programs; of all, and into RESULTS.md, when none is named."""
+    """Print the rows of some programs; of all, and into REPORTS.md, when none is named."""
     lines = [*HEAD]
     print("\n".join(lines), flush=True)
     for name in names or PROGRAMS:

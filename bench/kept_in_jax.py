@@ -1,6 +1,6 @@
 """What it does to programs of jax itself that what is worth it is kept: as jax has it, and with barriers put into it.
 
-``python -m bench.kept_in_jax`` prints the table and puts it into RESULTS.md, where it leaves the others alone. Both are
+``python -m bench.kept_in_jax`` prints the table and puts it into REPORTS.md, where it leaves the others alone. Both are
 compiled by jax, in one process, from the StableHLO that jax made, and run in turn: it is what ``what_if`` compares with
 ``change={"keep": "auto"}``.
 """

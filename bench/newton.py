@@ -1,6 +1,6 @@
 """Truncated Newton-CG by both engines and in plain Python: how many times as fast compiling makes it.
 
-``python -m bench.newton`` makes the table anew, in RESULTS.md too, where it leaves the others alone. The three problems
+``python -m bench.newton`` makes the table anew, in REPORTS.md too, where it leaves the others alone. The three problems
 are those of R. Frostig, M. J. Johnson and C. Leary, Compiling machine learning programs via high-level tracing (2018),
 of sizes of our own, since theirs are not told. All sides take the same steps in double precision, one after the other
 in processes of their own, each on one core; the whole minimization is one compiled program on the engines' sides, and a

@@ -1,6 +1,6 @@
 """What the model of XLA's fusion says of programs, and what XLA did: in how many kernels each equation is computed.
 
-``python -m bench.predicted`` makes the table anew, in RESULTS.md too. Nothing is timed, and nothing is kept in these
+``python -m bench.predicted`` makes the table anew, in REPORTS.md too. Nothing is timed, and nothing is kept in these
 programs: it is about what XLA does on its own.
 """
 
@@ -102,7 +102,7 @@ def row(name: str) -> str:
 
 
 def main(names: Sequence[str]) -> None:
-    """Print the rows of some programs; of all, and into RESULTS.md, when none is named."""
+    """Print the rows of some programs; of all, and into REPORTS.md, when none is named."""
     table = [*HEAD]
     print("\n".join(table))
     for name in names or PROGRAMS:

@@ -1,6 +1,6 @@
 """What it does to unrolled programs that repeats become loops: jax, ours with ``reroll`` "off", "auto" and "always".
 
-``python -m bench.rerolled`` makes the table anew, in RESULTS.md too, where it leaves the others alone;
+``python -m bench.rerolled`` makes the table anew, in REPORTS.md too, where it leaves the others alone;
 ``python -m bench.rerolled lstm_64`` prints one row. All four live at once, a process each, and are asked in turn. What
 they give is compared with the same program in numbers of twice the width.
 """
@@ -48,7 +48,7 @@ def row(name: str, found: dict[str, Any]) -> str:
 
 
 def main(names: Sequence[str]) -> None:
-    """Print the rows of some programs; of all, and into RESULTS.md, when none is named."""
+    """Print the rows of some programs; of all, and into REPORTS.md, when none is named."""
     lines = [*HEAD]
     print("\n".join(lines), flush=True)
     with started("bench.rerolled", SIDES) as sides:

@@ -1,4 +1,4 @@
-"""RESULTS.md and results.json, where what was measured stands."""
+"""Files of what was measured: RESULTS.md and results.json of one run, and REPORTS.md of tables of other forms."""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ from .paired import Compared
 
 PATH = pathlib.Path(__file__).with_name("RESULTS.md")
 DATA = PATH.with_name("results.json")
+REPORTS = PATH.with_name("REPORTS.md")
 _UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
 
 
 def replace_table(lines: list[str]) -> None:
-    """Put a table in place of the one with the same first line, or behind all; the others are left alone."""
-    kept = PATH.read_text(encoding="utf-8").rstrip("\n").split("\n")
+    """Put a report's table in place of the one with the same first line, or behind all; others are left alone."""
+    kept = REPORTS.read_text(encoding="utf-8").rstrip("\n").split("\n")
     if lines[0] in kept:
         begin = kept.index(lines[0])
         end = next((n for n in range(begin, len(kept)) if not kept[n]), len(kept))
         kept[begin:end] = lines
     else:
         kept += ["", *lines]
-    PATH.write_text("\n".join([*kept, ""]), encoding="utf-8")
+    REPORTS.write_text("\n".join([*kept, ""]), encoding="utf-8")
 
 
 def write_results(lines: Sequence[str], data: dict[str, Any]) -> None:

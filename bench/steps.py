@@ -1,6 +1,6 @@
 """Whether the time of a call that is shown is true: live and asked for, against the wall clock with nobody watching.
 
-``python -m bench.steps`` makes the table anew, in RESULTS.md too, where it leaves the others alone;
+``python -m bench.steps`` makes the table anew, in REPORTS.md too, where it leaves the others alone;
 ``python -m bench.steps n_body`` measures one program. Each runs in a process of its own: loops with nobody watching and
 watched ones in turn, so that what disturbs the machine meets both.
 """

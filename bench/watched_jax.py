@@ -1,6 +1,6 @@
 """What watching costs a program of jax: calls that repeat, and the first call of a large program.
 
-``python -m bench.watched_jax`` prints the table and puts it into RESULTS.md, where it leaves the others alone. Calls
+``python -m bench.watched_jax`` prints the table and puts it into REPORTS.md, where it leaves the others alone. Calls
 are made in one process, on one processor, unwatched and watched in turn; first calls each in a process of its own.
 """
 

@@ -1,7 +1,7 @@
 """``python -m bench.against_torch``: training steps of four models, xlascope, jax and torch in turn.
 
 Each number is of a process of its own. A side whose loss after ten steps differs from jax's is an error. Torch may be
-installed elsewhere: ``XLASCOPE_BENCH_TORCH`` names the Python that has it. The table goes into RESULTS.md, too.
+installed elsewhere: ``XLASCOPE_BENCH_TORCH`` names the Python that has it. The table goes into REPORTS.md, too.
 """
 
 from __future__ import annotations

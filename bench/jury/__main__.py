@@ -134,7 +134,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=1, help="how often each program runs (default 1)")
     parser.add_argument("--log", default="", help="a file to which all that was shown is appended, as JSON")
     parser.add_argument("--read", default="", metavar="LOG", help="make the tables of such a file; run nothing")
-    parser.add_argument("--write", action="store_true", help="put the tables into RESULTS.md")
+    parser.add_argument("--write", action="store_true", help="put the tables into REPORTS.md")
     options = parser.parse_args()
     if options.read:
         found = read(options.read)

@@ -45,6 +45,7 @@ SECTIONS: dict[str, list[str]] = {
         "docs/repeats.md",
         "docs/reproduced.md",
         "bench/RESULTS.md",
+        "bench/REPORTS.md",
     ],
     "Reference": [
         "reference/index.md",

@@ -64,7 +64,7 @@ def test_one_run_writes_all_its_rows_and_nothing_else(tmp_path, monkeypatch, cap
     bench.main()
     text, data = (tmp_path / "RESULTS.md").read_text(), json.loads((tmp_path / "results.json").read_text())
     assert asked[0] == ("bench.measured", ["xlascope", "xlascope"]) and asked[1][1] == ["xlascope", "jax"]
-    assert "another day" not in text and "| of its own |" in text and "load average" in text
+    assert "another day" not in text and "| of its own |" not in text and "load average" in text
     cases = {case for group in groups.GROUPS for case in group.cases} | set(groups.FRESH)
     assert all(f"| {case} |" in text for case in cases)
     assert {case for table in data["tables"].values() for case in table["cases"]} >= cases
@@ -92,15 +92,22 @@ def test_a_run_says_what_it_could_not_measure_and_fails(tmp_path, monkeypatch) -
     rows = [found("trace"), paired.Unmeasured("lower", "ended")]
     monkeypatch.setattr(bench, "compare", lambda *_: iter(rows))
     monkeypatch.setattr(bench, "_compare_fresh", lambda case, sides, rounds: found(case))
-    monkeypatch.setattr(bench, "REPORTS", {"broken": lambda: 1 / 0})
     monkeypatch.setattr(results, "PATH", tmp_path / "RESULTS.md")
     monkeypatch.setattr(results, "DATA", tmp_path / "results.json")
     monkeypatch.setattr("sys.argv", ["bench"])
     with pytest.raises(SystemExit, match="1"):
         bench.main()
     text = (tmp_path / "RESULTS.md").read_text()
-    assert "not measured: stages: lower: ended" in text and "not measured: broken: ZeroDivisionError" in text
-    assert "| trace |" in text
+    assert "not measured: stages: lower: ended" in text and "| trace |" in text
+
+
+def test_a_report_runs_where_it_is_named(monkeypatch, capsys) -> None:
+    monkeypatch.setattr(bench, "REPORTS", {"whole": lambda: ["| of its own |"], "broken": lambda: 1 / 0})
+    monkeypatch.setattr("sys.argv", ["bench", "whole", "broken"])
+    with pytest.raises(SystemExit, match="1"):
+        bench.main()
+    printed = capsys.readouterr().out
+    assert "| of its own |" in printed and "not measured: broken: ZeroDivisionError" in printed
 
 
 def test_names_choose_and_write_nothing(tmp_path, monkeypatch, capsys) -> None:

@@ -173,7 +173,7 @@ def _kernel_row(kernel: Kernel, time: float | None, operations: Mapping[Equation
         str(len(set(kernel.equations))),
         "" if time is None else f"{format_seconds(time)} (measured)",
         format_bytes(kernel.bytes_saved) if kernel.bytes_saved else "",
-        source or "no source information",
+        source or (f"copies {plain(kernel.copies, 40)}" if kernel.copies else "no source information"),
     )
 
 

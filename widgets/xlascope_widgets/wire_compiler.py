@@ -78,6 +78,7 @@ def encode_kernel(record: Kernel) -> JSON:
     optional: JSON = {"layout": record.layout, "launch": record.launch, "estimate": record.estimated_seconds}
     optional["cycles"] = record.estimated_cycles
     optional["moves"] = list(record.moves)
+    optional["copies"] = record.copies
     optional["repeats"] = record.repeats if record.repeats > 1 else 0
     optional["reads"] = [[read.kernel, read.result, read.type_text, read.bytes] for read in record.reads]
     if record.collective is not None:

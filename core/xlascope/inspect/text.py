@@ -285,8 +285,8 @@ def _overlap_lines(device: DeviceCall) -> list[str]:
 
 
 def _attribution_line(account: CallTimes) -> str:
-    """Return a line with the shares of the kernels' time in equations and in copies of their results."""
-    copied = f", {percent(account.copied)} copies what equations made" if account.copied else ""
+    """Return a line with the shares of the kernels' time in equations and in copies."""
+    copied = f", {percent(account.copied)} only copies" if account.copied else ""
     ceiling = f"bound by a ceiling: reached {percent(MIN_BOUND_FRACTION)} of it or more"
     how = f"profiler; rates: roofline estimates; {ceiling}"
     return f"{percent(account.attributed)} of the kernels' time has an equation{copied} ({how})"
@@ -314,7 +314,7 @@ def _lookup_equations(paths: Iterable[EquationPath], equations: dict[EquationPat
 
 
 def describe_source(kernel: Kernel | None, equations: dict[EquationPath, Equation]) -> str:
-    """Return the source of a kernel without equations as text: whose results it copies, if known.
+    """Return the source of a kernel without equations as text: what it copies, if known.
 
     ``kernel`` is None if the compiled program has no kernel of that name. ``equations`` are those of the program by
     path.
@@ -322,6 +322,8 @@ def describe_source(kernel: Kernel | None, equations: dict[EquationPath, Equatio
     copied = _lookup_equations(kernel.moves, equations) if kernel is not None else []
     if not copied and kernel is not None and kernel.kind == "call":
         return "runs what is within"
+    if kernel is not None and kernel.copies:
+        return f"copies {kernel.copies}"
     return f"copies what {join_operations(copied)} made" if copied else "no source information"
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..dtypes import dtype_kind, finfo, is_floating, to_canonical_dtype
 from ..ir.requested_dtypes import resolve_requested_dtype
-from ..operations import complex_numbers, cumulative, operand_values, reductions
+from ..operations import complex_numbers, cumulative, extreme_positions, operand_values
 from ..operations.arithmetic import div, mul
 from ..operations.complex_numbers import imag, real
 from ..operations.reductions import reduce_and, reduce_max, reduce_min, reduce_or, reduce_prod
@@ -402,14 +402,18 @@ def argmax(a: Any, axis: int | None = None, out: None = None, keepdims: bool | N
     """
     if out is not None:
         raise reject_out("argmax")
-    return _arg_reduce(a, find=reductions.argmax, axis=to_static_axis(axis), keepdims=bool(keepdims), name="argmax")
+    return _arg_reduce(
+        a, find=extreme_positions.argmax, axis=to_static_axis(axis), keepdims=bool(keepdims), name="argmax"
+    )
 
 
 def argmin(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
     """Return the index of the first smallest element along an axis, or in the flattened array (None)."""
     if out is not None:
         raise reject_out("argmin")
-    return _arg_reduce(a, find=reductions.argmin, axis=to_static_axis(axis), keepdims=bool(keepdims), name="argmin")
+    return _arg_reduce(
+        a, find=extreme_positions.argmin, axis=to_static_axis(axis), keepdims=bool(keepdims), name="argmin"
+    )
 
 
 @jit_wrapped("find", "axis", "keepdims", "name")

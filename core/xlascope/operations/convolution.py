@@ -24,6 +24,7 @@ from .conversion import convert_element_type
 from .convolution_checks import check_groups, check_sum_type
 from .convolution_dims import ConvDimensionNumbers, conv_dimension_numbers
 from .convolution_groups import merge_batch_axis, move_groups, split_batch_axis
+from .convolution_on_cpu import emit_convolution
 from .integer_arguments import whole_number, whole_numbers
 from .operand_checks import is_linear, require_kind, require_one_dtype, type_of
 from .operand_values import aval
@@ -85,6 +86,8 @@ class ConvGeneralDilated(Operation, name="conv_general_dilated"):
         (x, w), (out,) = operands, builder.out_avals
         if not out.size or any(not operand_aval.size for operand_aval in builder.in_avals):
             return [builder.broadcast(builder.constant(0, make_aval((), out.dtype)), out)]
+        if builder.platform == "cpu" and (written := emit_convolution(builder, self, operands)) is not None:
+            return written
         attributes = {name: attribute(text) for name, text in self._attributes.items()}
         strides = ("window_strides", "lhs_dilation", "rhs_dilation")
         attributes.update({name: int64_array(getattr(self, name)) for name in strides})
@@ -202,11 +205,11 @@ class ConvGeneralDilated(Operation, name="conv_general_dilated"):
             x, features = merge_batch_axis(x, axis_x, lhs[1], 1), features * size
         return [
             split_batch_axis(
-                bind1(self._with_groups(features, batches), x, merge_batch_axis(w, axis_w, rhs[0], 1)), out[1], size, 1
+                bind1(self.with_groups(features, batches), x, merge_batch_axis(w, axis_w, rhs[0], 1)), out[1], size, 1
             )
         ], [0]
 
-    def _with_groups(self, features: int, batches: int) -> ConvGeneralDilated:
+    def with_groups(self, features: int, batches: int) -> ConvGeneralDilated:
         """Return the same convolution with ``features`` feature groups and ``batches`` batch groups."""
         return ConvGeneralDilated(
             self.window_strides,

@@ -26,7 +26,7 @@ from .linear_operation import linear_taylor_rule
 from .operand_checks import is_linear, require_indices, require_kind
 from .operand_values import aval, shape_of, typed_scalar
 from .selection import select
-from .shapes import broadcasted_iota, full, mapped_in_front, moveaxis, reshape, zeros_of
+from .shapes import broadcasted_iota, expand_dims, full, mapped_in_front, moveaxis, reshape, zeros_of
 from .slicing import concatenate
 from .tangent_arithmetic import sum_tangents
 
@@ -379,6 +379,17 @@ class Scatter(ScatterFamily, name="scatter"):
         last_writers = bind1(self, full(shape_of(x), np.int32(0)), indices, numbers)
         wins = eq(self.gather_at_updates(last_writers, indices, aval(updates)), numbers)
         return select(wins, tangents, typed_scalar(0, aval(tangents).dtype))
+
+
+def take_along(x: Any, order: Any, axis: int) -> Any:
+    """Return the elements of ``x`` at the positions ``order``, an array of its shape, along an axis."""
+    shape = aval(x).shape
+    if 0 in shape:
+        return x
+    batch_axes = tuple(d for d in range(len(shape)) if d != axis)
+    numbers = GatherDimensionNumbers((), (axis,), (axis,), batch_axes, batch_axes)
+    indices = expand_dims(order, (len(shape),))
+    return gather(x, indices, numbers, (1,) * len(shape))
 
 
 def _increment_axes(axes: Sequence[int]) -> tuple[int, ...]:

@@ -19,7 +19,7 @@ import numpy as np
 
 from ..ir.avals import ShapedArray
 from ..ir.jaxpr import ClosedJaxpr
-from ..trace.bind import bind1
+from ..trace.bind import bind, bind1
 from ..trace.jaxpr_trace import stage
 from .arithmetic import add
 from .barriers import OptimizationBarrier
@@ -83,9 +83,9 @@ def stage_scatter(
 def _find_extremes(x: Any, of: Geometry, keeps: Any) -> Any:
     """Return the number of the place of each window's first extreme, int8."""
     best = chosen = None
-    for number, place in enumerate(np.ndindex(of.sizes)):
-        ends = [p + (n - 1) * stride + 1 for p, n, stride in zip(place, of.counts, of.strides, strict=True)]
-        candidate = slice_array(x, place, ends, of.strides)
+    for number, offset in enumerate(np.ndindex(of.sizes)):
+        ends = [start + (n - 1) * stride + 1 for start, n, stride in zip(offset, of.counts, of.strides, strict=True)]
+        candidate = slice_array(x, offset, ends, of.strides)
         if best is None:
             best, chosen = candidate, full(of.counts, np.int8(0))
         else:
@@ -100,7 +100,7 @@ def _sum_over_windows(added: Any, chosen: Any, of: Geometry, dtype: np.dtype[Any
     rank = len(of.shape)
     spread = tuple(size for pair in zip(of.blocks, of.strides, strict=True) for size in pair)
     zero = typed_scalar(0, dtype)
-    chosen = bind1(OptimizationBarrier(), chosen)  # otherwise each place would compare again
+    chosen, added = bind(OptimizationBarrier(), chosen, added)  # otherwise each place would compute both again
     total = None
     for before in itertools.product(*(range(reach - 1, -1, -1) for reach in of.reaches)):  # earlier windows first
         config = [(b, reach - 1 - b, 0) for b, reach in zip(before, of.reaches, strict=True)]
@@ -110,6 +110,7 @@ def _sum_over_windows(added: Any, chosen: Any, of: Geometry, dtype: np.dtype[Any
         places = broadcast_in_dim(bind1(Constant(_places(of, before))), spread, range(1, 2 * rank, 2))
         term = select(eq(numbers, places), values, full(spread, np.zeros((), dtype)))
         total = term if total is None else add(total, term)
+    total = select(eq(total, zero), zero, total)  # -0 + -0: XLA's sums begin at 0
     # Joined with the reshaping, the axes of size s would be computed by divisions.
     total = bind1(OptimizationBarrier(), total)
     total = reshape(total, [blocks * stride for blocks, stride in zip(of.blocks, of.strides, strict=True)])
@@ -128,6 +129,6 @@ def _places(of: Geometry, before: Sequence[int]) -> np.ndarray[Any, Any]:
     for axis, (size, stride, b) in enumerate(zip(of.sizes, of.strides, before, strict=True)):
         shape = [1] * len(of.sizes)
         shape[axis] = stride
-        place = (stride * b + np.arange(stride)).reshape(shape)
-        number, inside = number * size + place, inside & (place < size)
+        offset = (stride * b + np.arange(stride)).reshape(shape)
+        number, inside = number * size + offset, inside & (offset < size)
     return np.where(inside, number, _NO_PLACE).astype(np.int8)

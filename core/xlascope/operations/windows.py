@@ -318,7 +318,8 @@ class SelectAndScatterAdd(Operation, name="select_and_scatter_add"):
         if not self.padding:
             return [source]
         if builder.platform == "cpu" and not any(map(any, self.padding)) and is_fast(self.window_dimensions):
-            written = stage_scatter(*builder.in_avals, self.window_dimensions, self.window_strides, self.select_prim)
+            types = (make_aval(of.shape, of.dtype) for of in builder.in_avals)
+            written = stage_scatter(*types, self.window_dimensions, self.window_strides, self.select_prim)
             return builder.call_formula(written, list(operands))  # type: ignore[no-any-return]
         attributes = {
             "window_dimensions": int64_array(self.window_dimensions),

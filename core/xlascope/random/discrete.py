@@ -14,9 +14,9 @@ from ..operations.arithmetic import add, mul, rem, sub
 from ..operations.bits import bitwise_and, bitwise_not
 from ..operations.comparisons import gt, le, lt
 from ..operations.conversion import convert_element_type
+from ..operations.extreme_positions import argmax
 from ..operations.extremes import clamp
 from ..operations.out_shardings import with_out_sharding
-from ..operations.reductions import argmax
 from ..operations.selection import select
 from ..operations.shapes import expand_dims, moveaxis, reshape, squeeze
 from ..operations.slicing import slice_in_dim

@@ -58,7 +58,8 @@ class Kernel:
     shared memory), and ``estimated_seconds`` the estimated time of a run, by ``Compiled.estimated_by``;
     ``estimated_cycles`` are the TPU compiler's own estimate. ``collective`` describes its communication
     across devices, None for one without any. ``repeats`` is the number of repeats that were compiled once, as
-    a loop: a run computes the equations of one of them.
+    a loop: a run computes the equations of one of them. ``copies`` is what a kernel copies that is no equation's
+    result: "an argument", as where a donated one is read after a result was written over it, or "a constant".
     """
 
     name: str
@@ -79,6 +80,7 @@ class Kernel:
     moves: tuple[EquationPath, ...] = ()
     collective: Collective | None = None
     repeats: int = 1
+    copies: str = ""
 
 
 @dataclass(frozen=True, slots=True)

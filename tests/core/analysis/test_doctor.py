@@ -80,7 +80,7 @@ def many_diseases(x: xs.Array, a: xs.Array, v: xs.Array, labels: xs.Array) -> tu
 
 
 def test_at_most_three_the_largest_first() -> None:
-    times = {"sort": 9e-3, "dot_general": 7e-3}
+    times = {"sort": 3e-3, "dot_general": 7e-3}  # three kernels sort
     case = Case(many_diseases, (shape(4096), shape(64, 64), shape(64), diseases.LABELS), times)
     evidence = evidence_of(case._replace(change=diseases.again(5, diseases.CHANGED, 10.0)))
     found = diagnose(evidence).findings

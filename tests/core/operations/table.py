@@ -45,6 +45,7 @@ from xlascope.operations import (
     dot_product,
     dynamic_slicing,
     exponentials,
+    extreme_positions,
     extremes,
     formula_operations,
     fourier,
@@ -758,7 +759,7 @@ def _rows() -> Iterator[Row]:
     for reduction, oracle in ((reductions.ReduceAnd, np.bitwise_and), (reductions.ReduceOr, np.bitwise_or), (reductions.ReduceXor, np.bitwise_xor)):
         yield Row(reduction((1,)), lambda x, f=oracle: f.reduce(x, axis=1), real(2, 3, high=100), dtypes=WORDS)
         yield Row(reduction((0, 1)), lambda x, f=oracle: f.reduce(x, axis=(0, 1)), real(2, 0), dtypes=("bool",), note="nothing")
-    for extreme, oracle in ((reductions.ArgMax, np.argmax), (reductions.ArgMin, np.argmin)):
+    for extreme, oracle in ((extreme_positions.ArgMax, np.argmax), (extreme_positions.ArgMin, np.argmin)):
         for axis in (0, 1):
             yield Row(extreme((axis,), INT32), first_extreme(oracle, axis), apart(2, 3), dtypes=(*HALF, "int32"), note=f"axis {axis}")
         yield Row(extreme((0,), INT32), first_extreme(oracle, 0), exactly([2.0, 1.0, 2.0, 1.0, 1.0, 2.0]), smooth=False, note="the first of equals")

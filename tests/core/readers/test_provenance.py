@@ -95,6 +95,30 @@ ENTRY %main () -> (f32[8], f32[8]) {
     assert (kernels["copy.1"].equations, kernels["copy.1"].moves) == ((), ("3",))
 
 
+def test_copies_of_arguments_and_constants() -> None:
+    """A donated argument is copied where it is read after a result was written over it."""
+    text = """HloModule jit_f
+%move (x: f32[2,8]) -> f32[8,2] {
+  %x.1 = f32[2,8]{1,0} parameter(0)
+  %turned = f32[8,2]{0,1} transpose(%x.1), dimensions={1,0}
+  ROOT %copied = f32[8,2]{1,0} copy(%turned)
+}
+ENTRY %main (x: f32[2,8]) -> (f32[2,8], f32[8,2], s32[], f32[2,8]) {
+  %x = f32[2,8]{1,0} parameter(0)
+  %zero = s32[] constant(0)
+  %copy.1 = f32[2,8]{1,0} copy(%x)
+  %move.1 = f32[8,2]{1,0} fusion(%x), kind=kLoop, calls=%move
+  %copy.2 = s32[] copy(%zero)
+  %negate.1 = f32[2,8]{1,0} negate(%x)
+  %copy.3 = f32[2,8]{1,0} copy(%negate.1)
+  ROOT %out = (f32[2,8], f32[8,2], s32[], f32[2,8]) tuple(%copy.1, %move.1, %copy.2, %copy.3)
+}"""
+    copies = {each.name: each.copies for each in read_kernels(text)}
+    assert copies == {"copy.1": "an argument", "move.1": "an argument", "copy.2": "a constant"} | dict.fromkeys(
+        ("negate.1", "copy.3"), ""
+    )
+
+
 def test_what_a_branch_is_given_is_its_conditionals() -> None:
     text = """HloModule jit_f
 %first (x: f32[8]) -> f32[8] {

@@ -78,8 +78,8 @@ class CallTimes:
     devices, and ``equations`` and ``lines`` divide it: a kernel's time is shared by the estimated work of its
     equations, since they are not measured separately. ``by_work`` and ``equally`` are the kernels that were shared
     between several equations, in the first way and equally for lack of an estimate. ``attributed`` is the fraction of
-    the kernels' time in kernels with an equation, ``copied`` that in kernels which only copy results of equations; the
-    remainder has no source information.
+    the kernels' time in kernels with an equation, ``copied`` that in kernels which only copy results of equations,
+    arguments or constants; the remainder has no source information.
     """
 
     seconds: float
@@ -284,7 +284,7 @@ def _by_line(equations: Mapping[EquationPath, float], locations: EquationLocatio
 
 
 def _attributed_shares(kernel_calls: Iterable[KernelCall], kernels: Mapping[str, Kernel]) -> tuple[float, float]:
-    """Return two fractions of all kernels' time: in kernels with equations, and in kernels that only copy results.
+    """Return two fractions of all kernels' time: in kernels with equations, and in kernels that only copy.
 
     ``kernel_calls`` have the times, ``kernels`` the compiled kernels by name; kernels that are not in there count for
     neither. The rest up to 1 has no source information.
@@ -296,6 +296,6 @@ def _attributed_shares(kernel_calls: Iterable[KernelCall], kernels: Mapping[str,
     ]
     parts = (
         sum(share for share, kernel in matched if kernel.equations),
-        sum(share for share, kernel in matched if not kernel.equations and kernel.moves),
+        sum(share for share, kernel in matched if not kernel.equations and (kernel.moves or kernel.copies)),
     )
     return round(parts[0], 9), round(parts[1], 9)  # rounding errors of the sum must not make it differ from 1

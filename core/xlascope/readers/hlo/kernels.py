@@ -133,6 +133,7 @@ def _build_kernel(
     ] or [kernel_instruction]
     read_bytes, written_bytes = traffic.of(computation, instruction)
     equations = _collect_equations(provenance, fused, kernel_instruction)
+    moves = () if equations else _stacked_equations(work) or _copied_equations(data, kernel_instruction, work)
     return Kernel(
         name=instruction.name,
         opcode=instruction.opcode,
@@ -148,7 +149,8 @@ def _build_kernel(
         bytes_saved=2 * sum(_count_saved_bytes(module, inner) for inner in fused),
         reads=() if instruction.opcode == "call" else reads.of(computation, instruction),
         layout=special_layout(instruction.type_text),
-        moves=() if equations else _stacked_equations(work) or _copied_equations(data, kernel_instruction, work),
+        moves=moves,
+        copies="" if equations or moves else _find_copied(module, kernel_instruction, work),
         collective=None if holds else find_collective([kernel_instruction, *work]),
         repeats=max(repeats_in(inner.op_name) for _, inner in [kernel_instruction, *work]),
     )
@@ -225,6 +227,29 @@ def _copied_equations(
     if any(inner.opcode not in MOVE_OPCODES for _, inner in work) or len(instruction.operands) != 1:
         return ()
     return tuple(dict.fromkeys(data.get((computation.name, instruction.operands[0]), ())))
+
+
+def _find_copied(
+    module: Module,
+    kernel_instruction: tuple[Computation, Instruction],
+    work: list[tuple[Computation, Instruction]],
+) -> str:
+    """Return what a kernel copies if it copies an argument of the program or a constant, as text; ``""`` otherwise.
+
+    ``work`` are the instructions that do the kernel's work.
+    """
+    computation, instruction = kernel_instruction
+    copied: Instruction | None = instruction
+    if any(inner.opcode not in MOVE_OPCODES for _, inner in work):
+        return ""
+    while copied is not None and len(copied.operands) == 1 and copied.opcode in MOVE_OPCODES | {"fusion"}:
+        if copied.opcode == "fusion" and copied is not instruction:
+            return ""
+        copied = computation.instructions.get(copied.operands[0])
+    if copied is None:
+        return ""
+    is_argument = copied.opcode == "parameter" and computation.name == module.entry.name
+    return "an argument" if is_argument else "a constant" if copied.opcode == "constant" else ""
 
 
 def _needs_no_equation(computation: Computation, instruction: Instruction) -> bool:

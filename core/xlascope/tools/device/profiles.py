@@ -113,7 +113,7 @@ def equation_share(run_records: Any) -> dict[str, Any]:
     """
     run = [item for item in run_records if isinstance(item, records.Executed)][-1]
     compiled = [item for item in run_records if isinstance(item, records.Compiled) and item.program == run.program][-1]
-    attributed = {kernel.name for kernel in compiled.kernels if kernel.equations or kernel.moves}
+    attributed = {kernel.name for kernel in compiled.kernels if kernel.equations or kernel.moves or kernel.copies}
     times = {(lane.device, item.kernel): item.seconds for lane in run.devices for item in lane.kernels}
     total = sum(times.values())
     share = sum(seconds for (_, kernel), seconds in times.items() if kernel in attributed) / total if total else 0.0

@@ -53,7 +53,7 @@ def _ask(name: str, question: Callable[[Any, Any, Context], Answer], context: Co
 def _ask_fusions(function: Any, arguments: Any, _: Context) -> Answer:
     inspection = inspect.fusions(function, *arguments)
     compiled = _compiled_record(inspection)
-    attributed = sum(bool(kernel.equations or kernel.moves) for kernel in compiled.kernels)
+    attributed = sum(bool(kernel.equations or kernel.moves or kernel.copies) for kernel in compiled.kernels)
     return (
         inspection,
         f"{len(compiled.kernels)} kernels, {attributed} of them with equations; {compiled.seconds:.2f} s to compile",

@@ -69,7 +69,7 @@ function drawKernels(store) {
   const kernels = sortKernels(store);
   const [all, listed] = [program.heavy.kernels, kernels.slice(0, MOST_LISTED)];
   const unknown = all.filter((kernel) => !kernel.eqns.length).length;
-  const copies = all.filter((kernel) => kernel.moves).length;
+  const copies = all.filter((kernel) => kernel.moves || kernel.copies).length;
   const single = all.filter((kernel) => new Set(kernel.eqns).size === 1).length;
   const saved = all.reduce((sum, kernel) => sum + kernel.saved, 0);
   const tail = [

@@ -62,6 +62,7 @@ export interface Kernel {
   cycles?: number;
   /** Paths of the equations whose results it copies, of one that only copies. */
   moves?: string[];
+  copies?: string;
   /** Of how many repeats, compiled once as a loop, a run computes one; the equations of each instruction are in their order. */
   repeats?: number;
   reads?: Read[];

@@ -180,13 +180,14 @@ export function labelKernel(program, kernel) {
 }
 
 /**
- * Describe a kernel without equations: whose results it copies, if known.
+ * Describe a kernel without equations: what it copies, if known.
  * @param {Program} program
  * @param {Kernel} [kernel]
  */
 export function describeOrigin(program, kernel) {
   const ops = [...new Set((kernel?.moves ?? []).map((path) => program.equations.get(path)?.op).filter(Boolean))];
   if (!ops.length && kernel?.kind === "call") return "runs what is within";
+  if (kernel?.copies) return `copies ${kernel.copies}`;
   return ops.length ? `copies what ${shorten(ops.join(", "), 40)} made` : "no source information";
 }
 
