@@ -5,6 +5,8 @@ These are values that read more than they write, unless each of their users fuse
 
 from __future__ import annotations
 
+import functools
+import itertools
 from collections.abc import Sequence, Set
 
 from .cost_model import REUSING_OPS
@@ -25,6 +27,7 @@ def compute_globally_unfusible(graph: ValueGraph, materialized: Set[int], alread
     for number in candidates:
         if number in results or not paths.can_fuse_into_all(number, all_users[number]):
             paths.unfusible.add(number)
+            paths.lowest_unfusible = min(number, paths.lowest_unfusible)
     return paths.unfusible
 
 
@@ -37,6 +40,8 @@ class _FusionPaths:
     def __init__(self, graph: ValueGraph, materialized: Set[int], already_unfusible: Set[int]) -> None:
         self.graph, self.materialized = graph, materialized
         self.unfusible, self.traits = set(already_unfusible), graph.traits
+        #: The first of them after the values that are being looked at.
+        self.lowest_unfusible = min(already_unfusible, default=len(graph))
         self.can_fuse_between: dict[tuple[int, int], bool] = {}
 
     def can_fuse_into_all(self, producer: int, users: Sequence[int]) -> bool:
@@ -44,7 +49,29 @@ class _FusionPaths:
         for user in users:
             if not self._can_fuse(producer, user):
                 return False
-        return len(users) == 1 or all(self.can_fuse_on_all_paths(producer, user) for user in users)
+        if len(users) < 2 or not self._may_interrupt(producer, users[-1]):
+            return True
+        return all(self.can_fuse_on_all_paths(producer, user) for user in users)
+
+    def _may_interrupt(self, producer: int, consumer: int) -> bool:
+        """Return False if all values between two can be fused into all of their users."""
+        return self.lowest_unfusible < consumer or self.interrupting[consumer - 1] > self.interrupting[producer]
+
+    @functools.cached_property
+    def interrupting(self) -> list[int]:
+        """Return for each value how many up to it cannot be fused into some user, apart from ``unfusible``."""
+        graph, kind = self.graph, self.graph.kind
+        interrupts = bytearray(len(graph))
+        for number, traits in enumerate(self.traits):
+            if not traits & FUSIBLE:
+                interrupts[number] = 1
+            elif traits & EXPENSIVE:
+                users = graph.users[number]
+                if len(users) + (number in graph.results) > 1 or (users and kind[users[0]] in REUSING_OPS):
+                    interrupts[number] = 1
+        for number in self.materialized:
+            interrupts[number] = 1
+        return list(itertools.accumulate(interrupts))
 
     def can_fuse_on_all_paths(self, producer: int, consumer: int) -> bool:
         """Return whether each step on every path from ``producer`` to ``consumer`` can be fused into the next."""
