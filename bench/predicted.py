@@ -59,10 +59,10 @@ def said(module: Any) -> Seen:
     kernels_by_path: dict[str, set[tuple[int, int]]] = defaultdict(set)
     count = 0
     for number, graph in enumerate(build_graphs(module)):
-        for kernel in simulate_fusion(graph):
+        for kernel in simulate_fusion(graph).kernels():
             count += 1
             for value in kernel.computed:
-                maker = graph.defining_ops[value]
+                maker = graph.defining_op(value)
                 path = None if maker is None or graph.kind[value] in _MOVES else equation_path(full_op_name(maker))
                 if path is not None:
                     kernels_by_path[path].add((number, kernel.root))

@@ -77,9 +77,10 @@ class PiecewiseConstant(Unary):
 
 def stretch_values(builder: Any, operands: Sequence[Any]) -> Sequence[Any]:
     """Return the MLIR operands of the current elementwise equation, all broadcast to the result's shape."""
-    shape = builder.outputs[0].aval.shape
+    aval = builder.outputs[0].aval
+    shape = aval.shape
     for x in builder.inputs:
-        if x.aval.shape != shape:
+        if x.aval is not aval and x.aval.shape != shape:
             break
     else:
         return operands

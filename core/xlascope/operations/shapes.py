@@ -292,9 +292,11 @@ def reduce_region(
     ``start`` is the initial value, ``combine`` the StableHLO operation that combines two elements. ``emit`` emits it,
     from builder, operation, two values and their scalar type.
     """
-    scalar = make_aval((), builder.in_avals[0].dtype)
-    initial = builder.constant(start, scalar)
-    reduce_op = builder.operation("stablehlo.reduce", [value, initial], {"dimensions": int64_array(axes)}, regions=1)
+    scalar = make_aval((), builder.inputs[0].aval.dtype)
+    operands, attributes = [value, builder.constant(start, scalar)], {"dimensions": int64_array(axes)}
+    if emit is _emit_binary:
+        return [builder.reduce(operands, attributes, combine, scalar)]
+    reduce_op = builder.operation("stablehlo.reduce", operands, attributes, regions=1)
     builder.fill_region(reduce_op, [scalar] * 2, lambda a, b: [emit(builder, combine, a, b, scalar)])
     return list(reduce_op.results)
 

@@ -11,7 +11,13 @@ import xlascope.numpy as jnp
 from xlascope import lax, records, settings
 from xlascope.analysis.costs.roofline import kernel_flops
 from xlascope.control.loop_rerolling import program_rerolling
-from xlascope.control.loop_rerolling.normalized_steps import normalize_steps
+from xlascope.control.loop_rerolling.equation_arrays import EquationArrays
+from xlascope.control.loop_rerolling.loop_detection import (
+    OperandTable,
+    _number_kinds,
+    _number_kinds_with_operands,
+)
+from xlascope.control.loop_rerolling.normalized_steps import OperationTable, normalize_steps
 from xlascope.control.loop_rerolling.program_rerolling import RerollRule, reroll_by_rule, reroll_program
 from xlascope.control.loop_rerolling.repeated_regions import RepeatedRegions
 from xlascope.ir.checker import check_jaxpr
@@ -94,6 +100,23 @@ def test_each_equation_that_is_computed_is_named(name):
     }
     silent = {n for n in computed if program.jaxpr.raw[n][0].name in SILENT}
     assert computed - silent <= named <= computed
+
+
+@pytest.mark.parametrize("seed", [*ROWS, *range(12)])
+def test_arrays_of_equations_have_the_order_and_the_kinds_of_the_steps(seed):
+    function, arguments = by_chance(seed) if isinstance(seed, int) else ROWS[seed][:2]
+    jaxpr = traced(function, *arguments).jaxpr
+    steps, _, operations = normalize_steps(jaxpr)
+    arrays = EquationArrays(jaxpr, OperationTable())
+    assert arrays.merged
+    assert [arrays.equations[n] for n in arrays.order] == [jaxpr.raw[step.number] for step in steps]
+    kinds = _number_kinds(steps, operations)
+    for found, wanted in (
+        (arrays.kinds, kinds),
+        (arrays.kinds_with_operands, _number_kinds_with_operands(steps, kinds, OperandTable(steps))),
+    ):
+        pairs = set(zip(found.tolist(), wanted, strict=True))
+        assert len(set(found.tolist())) == len(set(wanted)) == len(pairs)
 
 
 def test_a_program_that_computes_nothing_stays_what_it_is():

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from tests.changes_of_jax import made
 from tests.core.xla import kept_programs as programs
+from tests.core.xla.fusion_by_kernel import random_graph, simulate_by_kernel
 
 import xlascope as xs
 import xlascope.numpy as jnp
@@ -17,7 +18,7 @@ from xlascope import lax, records, settings
 from xlascope.records.op_names import equation_path
 from xlascope.xla.lowering.module_lowering import lower
 from xlascope.xla.materialization import disable_passes
-from xlascope.xla.materialization.fusion_model import simulate_fusion
+from xlascope.xla.materialization.fusion_model import is_single_kernel, simulate_fusion
 from xlascope.xla.materialization.graph import build_graphs, full_op_name
 from xlascope.xla.materialization.log_reader import build_graphs_from_log
 
@@ -273,13 +274,39 @@ def test_kernels_of_each_equation_are_those_of_xla(name):
     predicted = Counter()
     module = xs.jit(function, keep="off").lower(*arguments).compiler_ir()
     for graph in build_graphs(module):
-        for kernel in simulate_fusion(graph):
-            made = (graph.defining_ops[value] for value in kernel.computed)
+        for kernel in simulate_fusion(graph).kernels():
+            made = map(graph.defining_op, kernel.computed)
             predicted.update({equation_path(full_op_name(each)) for each in made if each is not None})
     both = [path for path in real if path in predicted]
     right = sum(abs(real[path] - predicted[path]) <= 0.2 * real[path] for path in both)
     assert len(both) >= 0.9 * len(real)
     assert right >= part * len(both)
+
+
+@pytest.mark.parametrize("seed", range(120))
+def test_kernels_are_those_of_the_simulation_kernel_by_kernel(seed):
+    graph = random_graph(seed)
+    outcome = simulate_fusion(graph)
+    assert in_order(outcome.kernels()) == in_order(simulate_by_kernel(graph))
+    materialized = frozenset(range(seed % 5, len(graph), 7))
+    for known in (None, outcome):
+        assert in_order(simulate_fusion(graph, materialized, known).kernels()) == in_order(
+            simulate_by_kernel(graph, materialized)
+        )
+
+
+def in_order(kernels):
+    return [(kernel.root, sorted(kernel.computed), sorted(kernel.read)) for kernel in kernels]
+
+
+def test_a_single_kernel_is_one():
+    singles = [
+        graph for graph in (random_graph(seed, elementwise=True) for seed in range(400)) if is_single_kernel(graph)
+    ]
+    assert len(singles) > 40
+    for graph in singles:
+        (kernel,) = simulate_by_kernel(graph)
+        assert len(kernel.computed) == len(set(kernel.computed))
 
 
 LOGGED = {
@@ -304,7 +331,8 @@ def test_graphs_from_the_log_are_those_of_the_module(name):
 
 
 def describe_graph(graph):
-    names = [None if each is None else full_op_name(each) for each in graph.defining_ops]
+    places = map(graph.defining_op, range(len(graph)))
+    names = [None if each is None else full_op_name(each) for each in places]
     return graph.in_loop, graph.kind, graph.size, graph.operands, graph.nanoseconds, names, graph.results
 
 
@@ -348,4 +376,4 @@ def test_a_large_sum_is_a_librarys_and_a_small_one_is_not():
         jaxpr = xs.make_jaxpr(lambda x: jnp.sum(jnp.sin(x), axis=1))(np.ones((rows, 32), np.float32))
         (graph,) = build_graphs(lower(jaxpr, "sums").module)
         assert [kind for kind in graph.kind if "reduce" in kind] == kinds
-        assert len(simulate_fusion(graph)) == (2 if rows == 128 else 1)  # the library has no sine
+        assert len(simulate_fusion(graph).roots) == (2 if rows == 128 else 1)  # the library has no sine

@@ -8,7 +8,7 @@ several repeats into one kernel. Rates are those of the cost model for materiali
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -50,6 +50,8 @@ _COUNTER_NS_PER_REPEAT = 300.0
 _MAX_ROUNDING_FRACTION = 1e-6
 #: Two repeats of a profitable loop take at least this time.
 _MIN_PROFITABLE_TIME = 2 * _COUNTER_NS_PER_REPEAT / _MAX_ADDED_TIME_FRACTION * (1 - _MAX_ROUNDING_FRACTION)
+#: The same if XLA would fuse both into one kernel.
+_MIN_PROFITABLE_TIME_WITHOUT_KERNELS = _MIN_PROFITABLE_TIME * (1 + LAUNCH_NANOSECONDS / _COUNTER_NS_PER_REPEAT)
 #: Nanoseconds per element, by trait of the operation, if it is not CHEAP.
 _ELEMENT_NS_BY_TRAIT = {Trait.DIVIDES: 0.15, Trait.TRANSCENDENTAL: 0.6}
 
@@ -97,21 +99,27 @@ def is_profitable(loop: Loop, context: LoopContext, steps: Sequence[RerollStep],
 class RegionCosts:
     """Number of equations and estimated time of the repeats of any region of steps.
 
-    ``weights`` are the numbers of equations of the ``steps``, ``kinds`` has equal numbers for steps that are alike.
+    ``weights`` are the numbers of equations of the steps, ``kinds`` has equal numbers for steps that are alike, and
+    ``step_at`` returns the step with an index. ``min_copied_bytes`` returns a lower bound of the bytes that each repeat
+    of a loop in a region copies.
     """
 
-    def __init__(self, steps: Sequence[RerollStep], weights: Sequence[int], kinds: Sequence[int]) -> None:
-        self._steps, self._kinds = steps, kinds
+    def __init__(
+        self,
+        weights: Sequence[int],
+        kinds: Sequence[int] | np.ndarray,
+        step_at: Callable[[int], RerollStep],
+        min_copied_bytes: Callable[[RepeatedRegion], float] = lambda region: 0.0,
+    ) -> None:
+        self._kinds, self._step_at, self._min_copied_bytes = kinds, step_at, min_copied_bytes
         self._weights = np.concatenate(([0], np.cumsum(weights)))
 
     @functools.cached_property
     def _times(self) -> np.ndarray:
         """Return the sums of time and kernels of all steps before a step, a row for each step and one for the end."""
-        estimates: dict[int, tuple[float, int]] = {}
-        for kind, step in zip(self._kinds, self._steps, strict=True):
-            if kind not in estimates:
-                estimates[kind] = estimate_time([step])
-        return np.concatenate(([(0.0, 0.0)], np.cumsum([estimates[kind] for kind in self._kinds], axis=0)))
+        _, first, inverse = np.unique(self._kinds, return_index=True, return_inverse=True)
+        estimates = np.array([estimate_time([self._step_at(step)]) for step in first.tolist()]).reshape(-1, 2)
+        return np.concatenate(([(0.0, 0.0)], np.cumsum(estimates[inverse], axis=0)))
 
     def may_save_compile_time(self, region: RepeatedRegion) -> bool:
         """Return False if no loop in the region saves enough of the program's equations."""
@@ -120,27 +128,34 @@ class RegionCosts:
         return saved >= max(_MIN_SAVED_EQUATIONS, _MIN_SAVED_FRACTION * int(self._weights[-1]))
 
     def may_be_profitable(self, region: RepeatedRegion) -> bool:
-        """Return False if no loop in the region is profitable, even if it copies nothing."""
+        """Return False if no loop in the region is profitable, even if it copies no more than it must."""
         if not self.may_save_compile_time(region):
             return False
         time, kernels = self._times[region.begin + region.period] - self._times[region.begin]
         added_time = _COUNTER_NS_PER_REPEAT + (0.0 if round(kernels) else LAUNCH_NANOSECONDS)
-        return bool(added_time <= _MAX_ADDED_TIME_FRACTION * time * (1 + _MAX_ROUNDING_FRACTION))
+        limit = _MAX_ADDED_TIME_FRACTION * time * (1 + _MAX_ROUNDING_FRACTION)
+        return bool(added_time <= limit) and bool(
+            added_time + self._min_copied_bytes(region) * _COPY_NS_PER_BYTE <= limit
+        )
 
 
 def may_have_profitable_loops(jaxpr: Jaxpr) -> bool:
-    """Return False if a program takes too little time for two repeats of a profitable loop."""
-    estimates: dict[Any, float] = {}
-    total = 0.0
-    for operation, inputs, outputs, *_ in jaxpr.raw:
+    """Return False if a program takes too little time for two repeats of a profitable loop.
+
+    Two repeats without a kernel of their own have to take more time than two with one each.
+    """
+    estimates: dict[Any, tuple[float, int]] = {}
+    total, kernels = 0.0, 0
+    for equation in jaxpr.raw:
+        operation, inputs = equation[0], equation[1]
         key = id(operation), *[id(x.aval) for x in inputs]
-        time = estimates.get(key)
-        if time is None:
-            time = estimates[key] = _estimate_operation(operation, [x.aval for x in inputs], [v.aval for v in outputs])[
-                0
-            ]
-        total += time
-        if total >= _MIN_PROFITABLE_TIME:
+        estimate = estimates.get(key)
+        if estimate is None:
+            results = [v.aval for v in equation[2]]
+            estimate = estimates[key] = _estimate_operation(operation, [x.aval for x in inputs], results)
+        total += estimate[0]
+        kernels += estimate[1]
+        if total >= (_MIN_PROFITABLE_TIME if kernels > 1 else _MIN_PROFITABLE_TIME_WITHOUT_KERNELS):
             return True
     return False
 

@@ -80,8 +80,32 @@ def find_loops(
         RepeatedRegions(_number_kinds_with_operands(steps, kinds, table)),
     )
     last_used: dict[int, int] = {}
+
+    def find(candidates: Sequence[RepeatedRegion]) -> Loop | None:
+        promising = [region for region in candidates if may_be_worth(region, kinds)]
+        if promising and not last_used:
+            last_used.update(_last_uses(steps, results))
+        loops = (_loop_in(steps, table, last_used, region) for region in promising)
+        return next((loop for loop in loops if loop is not None and is_worth(loop)), None)
+
+    return search_regions(kinds, region_finders, before, min_saved, find)
+
+
+def search_regions(
+    kinds: Sequence[int],
+    finders: Sequence[RepeatedRegions],
+    before: np.ndarray,
+    min_saved: int,
+    find: Callable[[Sequence[RepeatedRegion]], Loop | None],
+) -> list[Loop]:
+    """Return the loops that ``find`` finds in the longest repeated regions of a program and of what is beside them.
+
+    ``kinds`` has equal numbers for steps that are alike, ``finders`` find regions of them, and ``before`` has the
+    number of equations before each step and in all. ``find`` gets the regions of one part of the program that save at
+    least ``min_saved`` equations, the longest one first.
+    """
     detected: list[Loop] = []
-    parts = [(0, len(steps))]
+    parts = [(0, len(kinds))]
     for _ in range(_MAX_PARTS):
         if not parts:
             break
@@ -90,18 +114,14 @@ def find_loops(
             continue
         longest = {
             region.widen(kinds, begin, end)
-            for regions in region_finders
+            for regions in finders
             if (region := regions.longest(begin, end)) is not None
         }
         candidates = sorted(longest, key=lambda region: (-region.saved_count, region.period))
         candidates = [
             region for region in candidates if before[region.end - region.period] - before[region.begin] >= min_saved
         ]
-        promising = [region for region in candidates if may_be_worth(region, kinds)]
-        if promising and not last_used:
-            last_used = _last_uses(steps, results)
-        loops = (_loop_in(steps, table, last_used, region) for region in promising)
-        loop = next((loop for loop in loops if loop is not None and is_worth(loop)), None)
+        loop = find(candidates)
         if loop is not None:
             detected.append(loop)
             parts += [(begin, loop.begin), (loop.end, end)]

@@ -17,7 +17,7 @@ from ...records.traits import Trait
 
 #: Operations that must not be merged: barriers, and operations with fresh randomness.
 _NOT_MERGEABLE = frozenset({OptimizationBarrier, RngUniform})
-_RESHAPES = frozenset({Squeeze, Reshape})
+RESHAPES = frozenset({Squeeze, Reshape})
 
 
 def has_barriers(operation: Operation, cache: dict[int, bool]) -> bool:
@@ -126,7 +126,7 @@ def _merge_duplicates(jaxpr: Jaxpr, operations: OperationTable) -> tuple[list[Re
     position_by_key: dict[Any, int] = {}
     replacements: dict[Any, Any] = {}
     literal_keys: dict[int, Any] = {}
-    for number in _find_needed(jaxpr, operations):
+    for number in find_needed(jaxpr, operations):
         operation, inputs, outputs, code, lasti, origin = jaxpr.raw[number]
         if replacements:
             inputs = [x if x.__class__ is Literal else replacements.get(x, x) for x in inputs]
@@ -150,7 +150,7 @@ def _merge_duplicates(jaxpr: Jaxpr, operations: OperationTable) -> tuple[list[Re
     return merged, replacements
 
 
-def _find_needed(jaxpr: Jaxpr, operations: OperationTable) -> list[int]:
+def find_needed(jaxpr: Jaxpr, operations: OperationTable) -> list[int]:
     """Return the indices of the equations that have effects or that results depend on; fill in ``operations``."""
     used = set(map(id, jaxpr.outvars))
     needed = []
@@ -183,7 +183,7 @@ def _hoist(steps: Sequence[RerollStep], inputs: Sequence[Var]) -> tuple[list[Rer
         if operation_class is Slice:
             is_slice = slices[id(step.inputs[0])] > 1
         else:
-            is_slice = operation_class in _RESHAPES and id(step.inputs[0]) in slice_ids
+            is_slice = operation_class in RESHAPES and id(step.inputs[0]) in slice_ids
         if (is_slice or step.copies > 1) and all(x.__class__ is Literal or id(x) in available for x in step.inputs):
             available.update(map(id, step.outputs))
             if is_slice:

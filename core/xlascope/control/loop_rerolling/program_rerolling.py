@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple
 
+import numpy as np
+
 from ...ir.jaxpr import ClosedJaxpr, Jaxpr, RawEquation
 from ...ir.operation import Operation
 from ...xla.compilation.reroll_policy import RerollPolicy
@@ -19,11 +21,12 @@ from .cost_model import (
     may_have_profitable_loops,
     saves_compile_time,
 )
-from .loop_detection import find_loops
+from .equation_arrays import EquationArrays
+from .loop_detection import find_loops, search_regions
 from .loop_ir import Loop
-from .normalized_steps import NormalizedSteps, RerollStep, normalize_steps
-from .reordering import group_large_calls
-from .repeated_regions import RepeatedRegion
+from .normalized_steps import NormalizedSteps, OperationTable, RerollStep, normalize_steps
+from .reordering import MIN_LARGE_CALL_EQUATIONS, group_large_calls, has_large_calls
+from .repeated_regions import RepeatedRegion, RepeatedRegions
 from .rewrite import rewrite_with_loops
 from .value_stacks import Stacks
 
@@ -77,6 +80,9 @@ def reroll_by_rule(rule: RerollRule, program: ClosedJaxpr) -> ClosedJaxpr:
 
 def _reroll_called_programs(jaxpr: Jaxpr, rule: RerollRule) -> Jaxpr:
     """Return the program with loops in the programs that it calls or scans over; itself if nothing changes."""
+    operations = {id(equation[0]): equation[0] for equation in jaxpr.raw}
+    if not any(isinstance(operation, CallOperation | Scan) for operation in operations.values()):
+        return jaxpr
     raw = [_reroll_equation(equation, rule) for equation in jaxpr.raw]
     if all(a is b for a, b in zip(raw, jaxpr.raw, strict=True)):
         return jaxpr
@@ -104,9 +110,12 @@ def _reroll_jaxpr(jaxpr: Jaxpr, rule: RerollRule) -> Jaxpr:
     if not _MIN_EQUATIONS <= len(jaxpr.raw) <= _MAX_EQUATIONS:
         return jaxpr
     weights = _Weights()
-    if sum([weights.of(equation[0]) for equation in jaxpr.raw]) < rule.min_saved_equations:
+    equation_weights = weights.of_all([equation[0] for equation in jaxpr.raw])
+    if sum(equation_weights) < rule.min_saved_equations:
         return jaxpr
     if not rule.may_have_loops(jaxpr):
+        return jaxpr
+    if not _may_have_worthwhile_regions(jaxpr, rule, equation_weights):
         return jaxpr
     input_ids = frozenset(map(id, (*jaxpr.constvars, *jaxpr.invars)))
     normalized = normalize_steps(jaxpr)
@@ -118,6 +127,36 @@ def _reroll_jaxpr(jaxpr: Jaxpr, rule: RerollRule) -> Jaxpr:
     return rewrite_with_loops(jaxpr, normalized._replace(steps=best.steps), best.stacks) if best.stacks.loops else jaxpr
 
 
+class _PromisingRegionError(Exception):
+    """A region may have a loop that is worth it."""
+
+
+def _may_have_worthwhile_regions(jaxpr: Jaxpr, rule: RerollRule, weights: Sequence[int]) -> bool:
+    """Return False if no loop that is found in a program is worth it, which costs less than to build the loops.
+
+    ``weights`` are the numbers of equations of the program's equations.
+    """
+    if max(weights) >= MIN_LARGE_CALL_EQUATIONS and has_large_calls(jaxpr):  # whose order may change
+        return True
+    arrays = EquationArrays(jaxpr, OperationTable())
+    if not arrays.merged:
+        return True
+    step_weights = np.array(weights)[arrays.numbers[arrays.order]]
+    costs = RegionCosts(step_weights, arrays.kinds, arrays.step, arrays.min_copied_bytes)
+
+    def find(candidates: Sequence[RepeatedRegion]) -> None:
+        if any(rule.may_be_worth(costs, region) for region in candidates):
+            raise _PromisingRegionError
+
+    finders = RepeatedRegions(arrays.kinds), RepeatedRegions(arrays.kinds_with_operands)
+    before = np.concatenate(([0], np.cumsum(step_weights)))
+    try:
+        search_regions(arrays.kinds.tolist(), finders, before, rule.min_saved_equations, find)
+    except _PromisingRegionError:
+        return True
+    return False
+
+
 class _Weights(dict[int, int]):
     """Numbers of equations of operations, by the identity of the operations, which the program keeps alive."""
 
@@ -127,6 +166,13 @@ class _Weights(dict[int, int]):
         if weight is None:
             weight = self[id(operation)] = count_equations(operation)
         return weight
+
+    def of_all(self, operations: Sequence[Operation]) -> list[int]:
+        """Return the numbers of equations of many operations, of which many are the same object."""
+        ids = list(map(id, operations))
+        for operation in dict(zip(ids, operations, strict=True)).values():
+            self.of(operation)
+        return list(map(self.__getitem__, ids))
 
 
 class _LoopPlan:
@@ -140,7 +186,7 @@ class _LoopPlan:
         self, normalized: NormalizedSteps, input_ids: frozenset[int], rule: RerollRule, weights: _Weights
     ) -> None:
         self.steps, self.results, self.rule = normalized.steps, normalized.results, rule
-        self.weights = [weights.of(step.operation) for step in self.steps]
+        self.weights = weights.of_all([step.operation for step in self.steps])
         self.total_weight = sum(self.weights)
         self.costs: RegionCosts | None = None
         loops = find_loops(
@@ -165,7 +211,7 @@ class _LoopPlan:
 
     def _may_be_worth(self, region: RepeatedRegion, kinds: Sequence[int]) -> bool:
         if self.costs is None:
-            self.costs = RegionCosts(self.steps, self.weights, kinds)
+            self.costs = RegionCosts(self.weights, kinds, self.steps.__getitem__)
         return self.rule.may_be_worth(self.costs, region)
 
     def _select_stacks(self, loops: list[Loop]) -> Stacks:

@@ -5,11 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from ...ir.jaxpr import Jaxpr
 from .cost_model import count_equations
 from .normalized_steps import RerollStep
 
 #: Minimum number of equations of a large call; maximum number of large calls for which grouping is tried.
-_MIN_LARGE_CALL_EQUATIONS, _MAX_LARGE_CALLS = 20, 200
+MIN_LARGE_CALL_EQUATIONS, _MAX_LARGE_CALLS = 20, 200
+
+
+def has_large_calls(jaxpr: Jaxpr) -> bool:
+    """Return whether a program may have large calls that :func:`group_large_calls` groups."""
+    operations = {id(equation[0]): equation[0] for equation in jaxpr.raw}.values()
+    composite = [operation for operation in operations if operation.composite and not operation.effects]
+    return any(count_equations(operation) >= MIN_LARGE_CALL_EQUATIONS for operation in composite)
 
 
 def group_large_calls(steps: Sequence[RerollStep]) -> list[RerollStep] | None:
@@ -18,7 +26,7 @@ def group_large_calls(steps: Sequence[RerollStep]) -> list[RerollStep] | None:
     Steps keep their order where one depends on the other. Programs with very many large calls are not reordered.
     """
     large = [step for step in steps if step.operation.composite and not step.operation.effects]
-    large = [step for step in large if count_equations(step.operation) >= _MIN_LARGE_CALL_EQUATIONS]
+    large = [step for step in large if count_equations(step.operation) >= MIN_LARGE_CALL_EQUATIONS]
     counts = Counter(_kind(step) for step in large)
     repeated = {kind for kind, count in counts.items() if count > 1}
     if not repeated or len(large) > _MAX_LARGE_CALLS:

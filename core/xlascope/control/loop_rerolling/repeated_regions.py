@@ -53,9 +53,8 @@ class RepeatedRegions:
     RepeatedRegion(begin=1, end=10, period=3)
     """
 
-    def __init__(self, elements: Sequence[Hashable]) -> None:
-        numbers: dict[Hashable, int] = {}
-        sequence = np.array([numbers.setdefault(element, len(numbers)) for element in elements], np.int64)
+    def __init__(self, elements: Sequence[Hashable] | np.ndarray) -> None:
+        sequence = _number_by_appearance(elements)
         self._runs = _find_runs(sequence, _candidate_periods(sequence))
 
     def longest(self, begin: int, end: int) -> RepeatedRegion | None:
@@ -74,6 +73,15 @@ class RepeatedRegions:
             (int(periods[i]), int(firsts[i]), int(lasts[i]), int(periods[i])) for i in candidates
         )
         return RepeatedRegion(first, last + period, period)
+
+
+def _number_by_appearance(elements: Sequence[Hashable] | np.ndarray) -> np.ndarray:
+    """Return a number for each element, in the order in which elements appear first."""
+    if isinstance(elements, np.ndarray):
+        _, first, inverse = np.unique(elements, return_index=True, return_inverse=True)
+        return np.argsort(np.argsort(first))[inverse]
+    numbers: dict[Hashable, int] = {}
+    return np.array([numbers.setdefault(element, len(numbers)) for element in elements], np.int64)
 
 
 def _candidate_periods(sequence: np.ndarray) -> list[int]:

@@ -29,7 +29,7 @@ from ..devices.xla_options import compile_options
 from ..known_faults import workaround_options
 from ..lowering.callbacks import SharedFailure, capture_failures
 from ..lowering.module_lowering import LoweredModule, lower
-from ..materialization import Materialization, disable_passes, is_size_analyzable, materialize
+from ..materialization import MAX_OPERATIONS, Materialization, disable_passes, is_size_analyzable, materialize
 from ..mlir.builder import bytecode, bytecode_without_name, copy_to_new_context
 from ..sharding.named_shardings import MultiDeviceSharding
 from ..sharding.partitions import Partition, is_even, result_shardings, set_partition, sharding_descriptions
@@ -248,7 +248,7 @@ def lower_with_materialization(
         platform=platform,
         partition=partition,
         requests=policy if callable(policy) else None,
-        with_log=use_model,
+        with_log=use_model and len(rerolled.jaxpr.raw) <= MAX_OPERATIONS,
     )
     lowered = _lower_live(rerolled, lower_module)
     log, lowered = lowered.log, lowered._replace(has_rerolled_loops=rerolled is not program, log=None)

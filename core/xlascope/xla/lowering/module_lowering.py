@@ -198,6 +198,8 @@ class _ModuleLowering:
         self.bodies: dict[tuple[int, int, Any, bool], str] = {}
         self.live_bodies: list[ClosedJaxpr] = []  # keeps bodies alive while their ids are keys
         self.lines: dict[tuple[int, int], Any] = {}
+        #: Types whose values an operation's rule returns as they are, by identity: hashing them costs more.
+        self.plain_types: dict[int, ShapedArray] = {}
         self.callbacks: list[Callable[..., Any]] = []
         self.returns_token = False
         self.failure = None if partition is None else SharedFailure()
@@ -295,6 +297,7 @@ class _ModuleLowering:
         """
         literal, name_location, lines, prefix = builder.literal, ir.Location.name, self.lines, builder.prefix
         requests, segments = self.requests, [FORMULA] * len(jaxpr.raw) if builder.is_formula else jaxpr.segments
+        is_plain = self.plain_types.__contains__
         for index, equation in enumerate(jaxpr.raw):
             operation, inputs, outputs, code, lasti, origin = equation
             line = lines.get((id(code), lasti)) or self.mlir_location(code, lasti)
@@ -308,21 +311,32 @@ class _ModuleLowering:
             builder.inputs = inputs
             builder.outputs = outputs
             operands = [literal(x) if x.__class__ is Literal else environment[x] for x in inputs]
-            if len(outputs) == 1 and outputs[0].aval.dtype not in _CONVERTED_DTYPES:
-                (v,) = outputs
-                value = operation.to_stablehlo(builder, operands)[0]
-                environment[v] = value if v.aval.explicit is None else builder.constrain_to_type(value, v.aval)
+            if len(outputs) == 1 and is_plain(id(outputs[0].aval)):
+                environment[outputs[0]] = operation.to_stablehlo(builder, operands)[0]
             else:
-                values = builder.lower_on_physical(operands) or operation.to_stablehlo(builder, operands)
-                environment.update(
-                    (v, value if v.aval.explicit is None else builder.constrain_to_type(value, v.aval))
-                    for v, value in zip(outputs, map(builder.wrap_narrow, values, outputs), strict=True)
-                )
+                self.write_converted(builder, equation, operands, environment)
             if requests is not None and requests(operation, [x.aval for x in inputs]):
                 self.requested_values += [environment[v] for v in outputs]
         self.operations += len(jaxpr.raw)
         builder.location = ir.Location.unknown()
         return [literal(x) if x.__class__ is Literal else environment[x] for x in jaxpr.outvars]
+
+    def write_converted(
+        self, builder: _FunctionBuilder, equation: Any, operands: Sequence[Any], environment: dict[Any, Any]
+    ) -> None:
+        """Write an equation whose results may have to be converted or constrained; see :meth:`equations`."""
+        operation, outputs = equation[0], equation[2]
+        if len(outputs) == 1 and outputs[0].aval.dtype not in _CONVERTED_DTYPES:
+            values = operation.to_stablehlo(builder, operands)[:1]
+            if outputs[0].aval.explicit is None:
+                self.plain_types[id(outputs[0].aval)] = outputs[0].aval
+        else:
+            values = builder.lower_on_physical(operands) or operation.to_stablehlo(builder, operands)
+            values = list(map(builder.wrap_narrow, values, outputs))
+        environment.update(
+            (v, value if v.aval.explicit is None else builder.constrain_to_type(value, v.aval))
+            for v, value in zip(outputs, values, strict=True)
+        )
 
     def mesh_symbol(self, mesh: Any) -> str:
         """Return the symbol of a mesh in the module, which is written on first use."""

@@ -13,6 +13,7 @@ to disable so that barriers survive. ``policy`` reads what a function or the set
 from .barrier_preservation import BARRIER_EXPANDER_PASS, LOOP_HOISTING_PASS
 from .barriers import (
     DISABLED_PASSES_OPTION,
+    MAX_OPERATIONS,
     Materialization,
     MaterializedValue,
     disable_passes,
@@ -24,6 +25,7 @@ __all__ = [
     "BARRIER_EXPANDER_PASS",
     "DISABLED_PASSES_OPTION",
     "LOOP_HOISTING_PASS",
+    "MAX_OPERATIONS",
     "Materialization",
     "MaterializedValue",
     "disable_passes",

@@ -7,8 +7,10 @@ that of the computations that reductions, sorts and similar operations apply to 
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Set
 from typing import Any, NamedTuple
 
+from ..mlir.operation_log import LoggedBlock, ModuleLog
 from .graph import CALLEE_ATTRIBUTES, size_of
 
 #: The pass that removes barriers, and the one that selects the smallest loops.
@@ -42,13 +44,20 @@ class _FunctionSummary(NamedTuple):
     loop_bytes: list[int]
 
 
-def passes_to_disable(module: Any) -> tuple[str, ...]:
+def is_at_top_level(value: Any) -> bool:
+    """Return whether the operation that defines a value is in the main function of its module itself."""
+    outer = value.owner.parent
+    return outer.name == "func.func" and outer.attributes["sym_name"].value == "main"
+
+
+def passes_to_disable(module: Any, log: ModuleLog | None = None, inserted: Iterable[Any] = ()) -> tuple[str, ...]:
     """Return the XLA passes to disable so that a module's barriers survive until fusion; () where they cannot.
 
     They cannot in computations that a reduction or a sort applies to elements, nor in loops if the module has a loop
-    so small that it might become slower without one of the passes.
+    so small that it might become slower without one of the passes. If there is a complete ``log`` of the module, it is
+    read instead; it does not have the barriers behind the values ``inserted``.
     """
-    functions = _summarize_functions(module)
+    functions = _summarize_functions(module, log, inserted)
     contexts = _barrier_contexts(functions)
     if _IN_ELEMENTWISE_BODY in contexts:
         return ()
@@ -57,16 +66,21 @@ def passes_to_disable(module: Any) -> tuple[str, ...]:
     return () if _has_small_loops(functions) else (BARRIER_EXPANDER_PASS, LOOP_HOISTING_PASS)
 
 
-def has_small_loops(module: Any) -> bool:
+def has_small_loops(module: Any, log: ModuleLog | None = None) -> bool:
     """Return whether a module has a loop that may be one of the smallest, for which XLA has faster code."""
-    return _has_small_loops(_summarize_functions(module))
+    return _has_small_loops(_summarize_functions(module, log))
 
 
 def _has_small_loops(functions: dict[str, _FunctionSummary]) -> bool:
     return any(carried < _MIN_CARRIED_BYTES for function in functions.values() for carried in function.loop_bytes)
 
 
-def _summarize_functions(module: Any) -> dict[str, _FunctionSummary]:
+def _summarize_functions(
+    module: Any, log: ModuleLog | None, inserted: Iterable[Any] = ()
+) -> dict[str, _FunctionSummary]:
+    if log is not None:
+        ids = frozenset(map(id, inserted))
+        return {symbol: _summarize_log(block, ids) for symbol, block in log.functions.items()}
     return {
         view.operation.attributes["sym_name"].value: _summarize(view.operation)
         for view in module.body.operations
@@ -93,6 +107,30 @@ def _summarize(function: Any) -> _FunctionSummary:
                         if name == "stablehlo.while":
                             summary.loop_bytes.append(sum(size_of(x.type).bytes for x in operation.operands))
                         pending.append((operation, max(context, _REGION_CONTEXTS.get(name, _IN_ELEMENTWISE_BODY))))
+    return summary
+
+
+def _summarize_log(block: LoggedBlock, barrier_ids: Set[int]) -> _FunctionSummary:
+    """Summarize a function by the log of its operations, with barriers behind the values with these ids."""
+    summary = _FunctionSummary(set(), set(), [])
+    pending = [(block, _AT_TOP_LEVEL)]
+    while pending:
+        block, context = pending.pop()
+        for name, operands, mlir_type, result, _ in block.entries:
+            if mlir_type is not None:
+                if id(result) in barrier_ids:
+                    summary.barriers.add(context)
+                continue
+            if name == "stablehlo.optimization_barrier" or any(id(x) in barrier_ids for x in result.results):
+                summary.barriers.add(context)
+            if name in CALLEE_ATTRIBUTES:
+                callee = result.operation.attributes[CALLEE_ATTRIBUTES[name]].value
+                summary.calls.add((callee, context))
+            elif result.blocks:
+                if name == "stablehlo.while":
+                    summary.loop_bytes.append(sum(size_of(x.type).bytes for x in operands))
+                inner = max(context, _REGION_CONTEXTS.get(name, _IN_ELEMENTWISE_BODY))
+                pending += [(inner_block, inner) for inner_block in result.blocks]
     return summary
 
 

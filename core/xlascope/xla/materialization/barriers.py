@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from jaxlib.mlir import ir
 
 from ..mlir.operation_log import ModuleLog
-from .barrier_preservation import has_small_loops, passes_to_disable
-from .graph import build_graphs, full_op_name
+from .barrier_preservation import BARRIER_EXPANDER_PASS, has_small_loops, is_at_top_level, passes_to_disable
+from .graph import ValueGraph, build_graphs, full_op_name
 from .log_reader import build_graphs_from_log
-from .selection import select_values
+from .selection import is_too_large, select_values
 
 #: XLA's option that names passes to disable.
 DISABLED_PASSES_OPTION = "xla_disable_hlo_passes"
@@ -68,29 +68,50 @@ def materialize(
     have to survive too. ``log`` has the module's operations if they were logged. Returns the values, and the XLA passes
     to disable. Nothing is reported as materialized where barriers cannot survive.
     """
-    values = _insert_barriers(module, requested, use_model, log) if use_model or requested else ()
-    passes = passes_to_disable(module) if values or has_barriers else ()
-    return Materialization(values, passes) if passes else Materialization()
-
-
-def _insert_barriers(
-    module: Any, requested: Sequence[Any], use_model: bool, log: ModuleLog | None
-) -> tuple[MaterializedValue, ...]:
-    """Put a barrier behind each value that is requested or selected by the cost model, and return those values.
-
-    ``requested`` are values of the module, ``use_model`` asks the cost model. The module is changed in place.
-    """
+    if log is not None and is_too_large(log):
+        use_model = False
+    graphs: Sequence[ValueGraph] | None = ()
+    if use_model or requested:
+        graphs = None if log is None else build_graphs_from_log(module, log)
+    complete_log = log if graphs else None
+    if graphs is None:
+        graphs = build_graphs(module)
+    values = _select_values(graphs, module, requested, use_model, complete_log)
     barrier_values: dict[Any, None] = dict.fromkeys(value for value in requested if isinstance(value, ir.OpResult))
-    values: list[MaterializedValue] = []
-    graphs = (build_graphs_from_log(module, log) if log is not None else None) or build_graphs(module)
-    loops_too = use_model and any(graph.in_loop for graph in graphs) and not has_small_loops(module)
+    barrier_values |= dict.fromkeys(value for value, _ in values)  # once, even if a function is called several times
+    _insert_barriers(barrier_values)
+    passes: tuple[str, ...] = ()
+    if has_barriers or not all(map(is_at_top_level, barrier_values)):
+        passes = passes_to_disable(module, complete_log, barrier_values) if values or has_barriers else ()
+    elif values:
+        passes = (BARRIER_EXPANDER_PASS,)
+    return Materialization(tuple(value for _, value in values), passes) if passes else Materialization()
+
+
+def _select_values(
+    graphs: Sequence[ValueGraph], module: Any, requested: Sequence[Any], use_model: bool, log: ModuleLog | None
+) -> list[tuple[Any, MaterializedValue]]:
+    """Return the values of a module that are requested or selected by the cost model, each with its description.
+
+    ``graphs`` are those of the module, ``use_model`` asks the cost model, ``log`` is complete or None.
+    """
+    values: list[tuple[Any, MaterializedValue]] = []
+    requested_values = set(requested)
+    loops_too = use_model and any(graph.in_loop for graph in graphs) and not has_small_loops(module, log)
     for graph in graphs:
         selected: Mapping[int, int] = select_values(graph) if use_model and (loops_too or not graph.in_loop) else {}
-        for number, defining_op in enumerate(graph.defining_ops):
-            if defining_op is not None and (number in selected or (requested and defining_op.value in barrier_values)):
-                values.append(MaterializedValue(full_op_name(defining_op), selected.get(number, 0)))
-                barrier_values[defining_op.value] = None  # once, even if its function is called several times
-    for value in barrier_values:
+        for number in range(len(graph)) if requested else sorted(selected):
+            defining_op = graph.defining_op(number)
+            if defining_op is not None and (number in selected or defining_op.value in requested_values):
+                name = full_op_name(defining_op)
+                values.append((defining_op.value, MaterializedValue(name, selected.get(number, 0))))
+                requested_values.add(defining_op.value)
+    return values
+
+
+def _insert_barriers(values: Iterable[Any]) -> None:
+    """Put a barrier behind each of the values of a module."""
+    for value in values:
         barrier = ir.Operation.create(
             "stablehlo.optimization_barrier",
             results=[value.type],
@@ -99,7 +120,6 @@ def _insert_barriers(
             ip=ir.InsertionPoint.after(value.owner),
         )
         value.replace_all_uses_except(barrier.results[0], barrier)
-    return tuple(values)
 
 
 def disable_passes(overrides: Sequence[tuple[str, Any]], passes: Sequence[str]) -> tuple[tuple[str, Any], ...]:

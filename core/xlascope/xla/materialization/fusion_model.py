@@ -7,29 +7,42 @@ users cannot fuse it. These are the rules of XLA's pass (instruction_fusion.cc a
 sources, autumn 2026) as far as they decide how often a value is computed. Before that, large reductions are given
 to a library, together with what is computed for them alone, and products and convolutions get their operands in
 their order (``operand_layouts``); XLA's other simplifications, and the layouts that it chooses, are not modeled.
+
+Values are visited once, from the last to the first. At its turn it is known which kernels need a value, since its
+users come later, and what each has fused. Sets of kernels are bit sets: a value that forty kernels need costs hardly
+more than a value that one needs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Set
+import itertools
+from collections import Counter
+from collections.abc import Sequence, Set
 from typing import NamedTuple
 
-from .cost_model import LIBRARY_FUSIBLE_OPS
+from .cost_model import DATA_MOVEMENT_OPS, FUSIBLE_OPS, LIBRARY_FUSIBLE_OPS, REUSING_OPS
 from .globally_unfusible import compute_globally_unfusible
 from .graph import (
     ALWAYS_FUSED,
     BARRIER,
+    CONSTANT,
+    EXPENSIVE,
     FUSED_INTO_SEVERAL,
     FUSED_REDUCTION,
+    FUSIBLE,
     LIBRARY_REDUCE,
+    MOVES_DATA,
     NEVER_FUSED,
     PARAMETER,
+    REUSES_OPERANDS,
     ValueGraph,
 )
 
 #: A kernel computes a value at no more than this many indices, and fuses about this many reductions.
 _MAX_INDICES_PER_VALUE, _MAX_REDUCTIONS_PER_KERNEL = 15, 5
 _OPS_WITHOUT_KERNEL = frozenset({PARAMETER, BARRIER, "constant"})
+_MOVING_OPS = DATA_MOVEMENT_OPS - {"concatenate"}
+_ELEMENTWISE_OPS = (FUSIBLE_OPS - {"concatenate"}) | {PARAMETER}
 
 
 class ModeledKernel(NamedTuple):
@@ -43,191 +56,331 @@ class ModeledKernel(NamedTuple):
     read: list[int]
 
 
-def simulate_fusion(graph: ValueGraph, materialized: Set[int] = frozenset()) -> list[ModeledKernel]:
-    """Simulate XLA's fusion of a computation and return the kernels, the last one first.
+class FusionOutcome(NamedTuple):
+    """Kernels of a computation, numbered from the last one: by number, the value (``roots``) that each writes.
 
-    Values in ``materialized`` are computed in one kernel each, and read from memory by all others.
+    ``computed`` and ``read`` have for each value the kernels that compute and that read it, as bit sets of their
+    numbers. ``unfusible`` are the values that XLA leaves in memory for all users.
     """
-    return _FusionSimulation(graph, materialized).build_kernels()
+
+    roots: list[int]
+    computed: list[int]
+    read: list[int]
+    unfusible: Set[int]
+
+    def kernels(self) -> list[ModeledKernel]:
+        """Return the kernels one by one, the last one first; values in descending order."""
+        kernels = [ModeledKernel(root, [], []) for root in self.roots]
+        for value in range(len(self.computed) - 1, -1, -1):
+            for number in _members(self.computed[value]):
+                kernels[number].computed.append(value)
+            for number in _members(self.read[value]):
+                kernels[number].read.append(value)
+        return kernels
+
+
+def _members(bits: int) -> list[int]:
+    """Return the numbers in a bit set, in ascending order."""
+    members = []
+    while bits:
+        members.append((bits & -bits).bit_length() - 1)
+        bits &= bits - 1
+    return members
+
+
+def is_single_kernel(graph: ValueGraph) -> bool:
+    """Return True only if XLA makes a single kernel of a computation; that takes a small part of a simulation.
+
+    All is computed for one result, in loops over elements at the same indices, and what is fused into a single user
+    only has one.
+    """
+    if len(graph.results) != 1 or not _ELEMENTWISE_OPS.issuperset(graph.kind):
+        return False
+    (result,) = graph.results
+    uses = Counter(itertools.chain.from_iterable(graph.operands))
+    kinds, traits = graph.kind, graph.traits
+    has_unused, has_expensive = False, False
+    for value, operands in enumerate(graph.operands):
+        if value == result or not operands:
+            continue
+        if not uses[value]:
+            has_unused = True
+            continue
+        if traits[value] & EXPENSIVE:
+            has_expensive = True
+            if uses[value] != 1:
+                return False
+        if kinds[value] in _MOVING_OPS and any(kinds[x] != "constant" for x in operands):
+            return False
+    # What nothing uses is dropped after the kernel is built: until then it is another user of an expensive value.
+    is_kernel = kinds[result] not in _OPS_WITHOUT_KERNEL and kinds[result] not in REUSING_OPS
+    return is_kernel and not uses[result] and not (has_unused and has_expensive)
+
+
+def simulate_fusion(
+    graph: ValueGraph, materialized: Set[int] = frozenset(), without: FusionOutcome | None = None
+) -> FusionOutcome:
+    """Simulate XLA's fusion of a computation and return its kernels.
+
+    Values in ``materialized`` are computed in one kernel each, and read from memory by all others. ``without`` is the
+    outcome without materialization, if it is known: part of it holds here as well.
+    """
+    return _FusionSimulation(graph, materialized, without).run()
 
 
 class _FusionSimulation:
     """Simulation of the fusion of one computation, which assigns values to kernels from its end.
 
-    ``materialized`` are the numbers of the values that have to be in memory.
+    ``materialized`` are the numbers of the values that have to be in memory. A simulation is used once.
     """
 
-    def __init__(self, graph: ValueGraph, materialized: Set[int]) -> None:
-        self.graph = graph
-        #: The number of kernels, and of values outside of them, that read a value.
-        self.readers = [len(users) for users in graph.users]
-        for number in graph.results:
-            self.readers[number] += 1
-        self.materialized = materialized
-        unfusible = compute_globally_unfusible(graph, materialized, self.readers) | materialized
+    def __init__(self, graph: ValueGraph, materialized: Set[int], without: FusionOutcome | None) -> None:
+        self.graph, self.materialized = graph, materialized
+        already_unfusible = frozenset() if without is None else without.unfusible
+        self.unfusible = compute_globally_unfusible(graph, materialized, already_unfusible)
         #: How each value is fused into its users in this simulation.
         self.rules = graph.rules.copy()
-        for number in unfusible:
+        for number in itertools.chain(self.unfusible, materialized):
             self.rules[number] = NEVER_FUSED
-        #: By value, 1 if the kernel that is being built needs it and has not decided about it.
-        self.pending = bytearray(len(graph))
+        count = len(graph)
+        self.outcome = FusionOutcome([], [0] * count, [0] * count, self.unfusible)
+        #: By value, the kernels that need it, and of these the ones that use an element of it several times.
+        self.needs, self.reused = [0] * count, [0] * count
+        #: By value, 1 if something else than a loop over elements reads it.
+        self.is_read = bytearray(count)
+        for number in graph.results:
+            self.is_read[number] = 1
+        #: By value, its group of users in the kernels that need it (see :class:`_IndexGroups`): one for all of them,
+        #: or the kernels of each group.
+        self.groups: list[int | dict[int, int]] = [0] * count
+        self.index_groups = _IndexGroups()
+        #: By value, the first of its users that nothing reads, which are dropped only at their turns.
+        self.dropped_users: dict[int, int] = {}
+        #: The kernels of libraries.
+        self.libraries = 0
+        #: By kernel, how many reductions it fuses.
+        self.reductions: list[int] = []
 
-    def build_kernels(self) -> list[ModeledKernel]:
-        """Return the kernels of the computation, the last one first; a simulation is used once."""
-        graph, readers, kinds, modeled_kernels = self.graph, self.readers, self.graph.kind, []
-        for root in range(len(graph) - 1, -1, -1):
-            if readers[root] < 0:
+    def run(self) -> FusionOutcome:
+        """Return the kernels of the computation. This loop runs for each value."""
+        graph, needs, rules, counts = self.graph, self.needs, self.rules, self.index_groups.counts
+        (roots, computed, read, _), is_read, groups, dropped = (
+            self.outcome,
+            self.is_read,
+            self.groups,
+            self.dropped_users,
+        )
+        all_operands, traits, reused = graph.operands, graph.traits, self.reused
+        join = self.index_groups.join
+        for value in range(len(graph) - 1, -1, -1):
+            need, operands = needs[value], all_operands[value]
+            if not need:
+                if is_read[value]:
+                    self.write(value, operands)
+                elif operands:  # nothing reads it
+                    dropped.update(dict.fromkeys(operands, value))
                 continue
-            if kinds[root] in _OPS_WITHOUT_KERNEL:
-                if not readers[root]:
-                    self._drop_unused(root)
-            elif readers[root]:
-                modeled_kernels.append(self._build_kernel(root))
+            rule, group = rules[value], groups[value]
+            if self.libraries & need:
+                fused = self.fuse_into_libraries(value, need)
+            elif rule == FUSED_INTO_SEVERAL and group.__class__ is int and counts[group] <= _MAX_INDICES_PER_VALUE:
+                fused = need
             else:
-                self._drop_unused(root)
-        return modeled_kernels
-
-    def _drop_unused(self, number: int) -> None:
-        """Uncount value ``number``, which nothing reads, as a reader of its operands."""
-        for operand in self.graph.operands[number]:
-            self.readers[operand] -= 1
-
-    def _build_kernel(self, root: int) -> ModeledKernel:
-        """Build the kernel that writes the value ``root``; what it needs is fused, the last value first.
-
-        The numbers of readers are updated: a value that all of its readers have fused is not needed in memory.
-        """
-        graph = self.graph
-        if graph.is_fusible[root]:
-            return self._build_fusion(root)
-        if graph.kind[root] == LIBRARY_REDUCE:
-            return self._build_library_reduce(root)
-        return ModeledKernel(root, [root], list(graph.operands[root]))
-
-    def _build_fusion(self, root: int) -> ModeledKernel:
-        """Build a kernel that fuses values into a loop over the elements of ``root``.
-
-        Each value belongs to a group of :class:`_IndexGroups`. This loop runs for each value of each kernel.
-        """
-        graph, readers, rules, pending = self.graph, self.readers, self.rules, self.pending
-        all_operands, moves_data, reuses = graph.operands, graph.moves_data, graph.reuses_operands
-        groups = _IndexGroups()
-        counts = groups.counts
-        #: By value, the group of users that index it.
-        group_of: dict[int, int] = {}
-        #: Values that are used several times for one element of the root.
-        reused: set[int] = set()
-        reductions = int(graph.kind[root] == "reduce")
-        computed, read = [root], []
-        for operand in all_operands[root]:
-            group_of[operand] = 0
-            pending[operand] = 1
-        if reuses[root]:
-            reused.update(all_operands[root])
-        number = root
-        while (number := pending.rfind(1, 0, number)) >= 0:
-            pending[number] = 0
-            rule, count = rules[number], readers[number]
-            if rule and rule != ALWAYS_FUSED:
-                can_fuse = counts[group_of[number]] <= _MAX_INDICES_PER_VALUE and (
-                    rule == FUSED_INTO_SEVERAL or (count <= 1 and number not in reused)
-                )
-                if can_fuse and rule == FUSED_REDUCTION:
-                    can_fuse = reductions <= _MAX_REDUCTIONS_PER_KERNEL
-                    reductions += can_fuse
-            else:
-                can_fuse = rule == ALWAYS_FUSED
-            if not can_fuse:
-                read.append(number)
-                continue
-            computed.append(number)
-            operands = all_operands[number]
-            if not operands:
-                readers[number] = count - 1 or -1
-                continue
-            group = groups.add(number, group_of[number]) if moves_data[number] else group_of[number]
-            is_consumed = count == 1
-            readers[number] = -1 if is_consumed else count - 1  # -1: the value exists inside of kernels only
+                fused = self.fuse(value, need, rule, group)
+            computed[value] = fused
+            if fused != need:
+                read[value] |= need ^ fused
+                self.write(value, operands)
+                if not fused:
+                    continue
+                group = self.index_groups.restrict(group, fused)
+            elif is_read[value]:
+                self.write(value, operands)
+            elif dropped and value in dropped and dropped[value] < roots[need.bit_length() - 1]:
+                dropped.update(dict.fromkeys(operands, value))  # it outlives its kernels
+            trait, again = traits[value], reused[value] & fused
+            if trait >= MOVES_DATA and operands:
+                if trait & MOVES_DATA and not traits[operands[0]] & CONSTANT:
+                    group = self.index_groups.move(value, group)
+                if trait & REUSES_OPERANDS:
+                    again = fused
             for operand in operands:
-                other = group_of.get(operand)
-                if other is None:
-                    group_of[operand] = group
-                    pending[operand] = 1
-                    readers[operand] += 1 - is_consumed
-                else:
-                    readers[operand] -= is_consumed
-                    if other != group:
-                        group_of[operand] = groups.union(other, group)
-            if reuses[number] or (reused and number in reused):
-                reused.update(operands)
-        return ModeledKernel(root, computed, read)
+                before = needs[operand]
+                if not before:
+                    needs[operand], groups[operand] = fused, group
+                else:  # as in add_need
+                    needs[operand] = before | fused
+                    present = groups[operand]
+                    is_joined = present is group or (present.__class__ is int and present == group)
+                    if not is_joined and not traits[operand] & CONSTANT:  # a constant is fused at any indices
+                        groups[operand] = join(present, before, group, fused)
+                if again:
+                    reused[operand] |= again
+        return self.outcome
 
-    def _build_library_reduce(self, root: int) -> ModeledKernel:
-        """Build the kernel of a reduction that a library carries out, with what is computed for it alone."""
-        graph, readers, pending = self.graph, self.readers, self.pending
-        visited = set(graph.operands[root])
-        computed, read = [root], []
-        for operand in visited:
-            pending[operand] = 1
-        number = root
-        while (number := pending.rfind(1, 0, number)) >= 0:
-            pending[number] = 0
-            if number in self.materialized or not self._can_fuse_into_library(number):
-                read.append(number)
-                continue
-            computed.append(number)
-            readers[number] -= 1
-            is_consumed = readers[number] == 0
-            if is_consumed:
-                readers[number] = -1
-            for operand in graph.operands[number]:
-                if operand in visited:
-                    readers[operand] -= is_consumed
-                else:
-                    visited.add(operand)
-                    pending[operand] = 1
-                    readers[operand] += 1 - is_consumed
-        return ModeledKernel(root, computed, read)
+    def fuse(self, value: int, need: int, rule: int, group: int | dict[int, int]) -> int:
+        """Return the kernels that fuse a value, of those that need it; see :meth:`run`."""
+        counts = self.index_groups.counts
+        if rule in (NEVER_FUSED, ALWAYS_FUSED):
+            return need if rule == ALWAYS_FUSED else 0
+        if isinstance(group, dict):
+            kernels = [part for number, part in group.items() if counts[number] <= _MAX_INDICES_PER_VALUE]
+            return sum(kernels) if rule == FUSED_INTO_SEVERAL else 0  # the parts are disjoint
+        if counts[group] > _MAX_INDICES_PER_VALUE:
+            return 0
+        if rule == FUSED_INTO_SEVERAL:
+            return need
+        is_single = not need & (need - 1) and not self.is_read[value] and not need & self.reused[value]
+        kernel = need.bit_length() - 1
+        if not is_single or self.dropped_users.get(value, value + len(self.rules)) < self.outcome.roots[kernel]:
+            return 0
+        if rule == FUSED_REDUCTION:
+            if self.reductions[kernel] > _MAX_REDUCTIONS_PER_KERNEL:
+                return 0
+            self.reductions[kernel] += 1
+        return need
 
-    def _can_fuse_into_library(self, number: int) -> bool:
-        """Return whether a library that reduces computes value ``number``."""
-        graph, kind = self.graph, self.graph.kind[number]
+    def fuse_into_libraries(self, value: int, need: int) -> int:
+        """Return the kernels that fuse a value, of those that need it, some of which are a library's."""
+        libraries = need & self.libraries
+        fused = libraries if value not in self.materialized and self.can_fuse_into_library(value) else 0
+        return fused | (self.fuse(value, need, self.rules[value], self.groups[value]) & ~libraries)
+
+    def can_fuse_into_library(self, value: int) -> bool:
+        """Return whether a library that reduces computes a value."""
+        graph, kind = self.graph, self.graph.kind[value]
         if kind == "constant":
-            return graph.size[number].rank == 0
-        has_single_use = len(graph.users[number]) == 1 and number not in graph.results
+            return graph.size[value].rank == 0
+        has_single_use = len(graph.users[value]) == 1 and value not in graph.results
         return kind == "broadcast_in_dim" or (has_single_use and kind in LIBRARY_FUSIBLE_OPS)
+
+    def write(self, value: int, operands: Sequence[int]) -> None:
+        """Begin the kernel that writes a value to memory, where a kernel computes it."""
+        graph, outcome, kind = self.graph, self.outcome, self.graph.kind[value]
+        if kind in _OPS_WITHOUT_KERNEL:
+            for operand in operands:
+                self.is_read[operand] = 1
+            return
+        bit = 1 << len(outcome.roots)
+        outcome.roots.append(value)
+        outcome.computed[value] |= bit
+        self.reductions.append(kind == "reduce")
+        if kind == LIBRARY_REDUCE:
+            self.libraries |= bit
+        elif not graph.traits[value] & FUSIBLE:
+            for operand in operands:
+                self.is_read[operand] = 1
+                outcome.read[operand] |= bit
+            return
+        for operand in operands:
+            self.add_need(operand, bit, _LIBRARY if kind == LIBRARY_REDUCE else _ROOT)
+            if graph.traits[value] & REUSES_OPERANDS:
+                self.reused[operand] |= bit
+
+    def add_need(self, value: int, kernels: int, group: int | dict[int, int]) -> None:
+        """Add kernels in which users of a value belong to a group, or to several, to those that need it."""
+        before = self.needs[value]
+        self.needs[value] = before | kernels
+        present = self.groups[value]
+        if not before:
+            self.groups[value] = group
+        elif present is group or (present.__class__ is int and present == group):
+            pass  # comparing dictionaries would take longer than joining them
+        elif not self.graph.traits[value] & CONSTANT:
+            self.groups[value] = self.index_groups.join(present, before, group, kernels)
+
+
+#: The groups of the root of a kernel, of all users in kernels of libraries, and of users that index values too often.
+_ROOT, _LIBRARY, _TOO_MANY = range(3)
 
 
 class _IndexGroups:
-    """Sets of users that index values independently, by number, while one kernel is being built.
+    """Groups of users that index values independently, by number.
 
-    ``counts`` has for each set at how many indices a value is computed for one element of the root if these users need
-    it. Set 0 has the root alone. Most values of a kernel have the same set, so sets are compared by number.
+    ``counts`` has for each group at how many indices a value is computed for one element of the root if these users
+    need it. Where the groups of several kernels differ, a dictionary has the kernels of each group.
     """
 
     def __init__(self) -> None:
-        self.counts = [1]
-        self._members = [frozenset((-1,))]
-        self._indices = {-1: 1}
-        self._numbers: dict[frozenset[int], int] = {}
+        self.counts = [1, 0, _MAX_INDICES_PER_VALUE + 1]
+        #: By group, its users, each with its number of indices.
+        self._members: list[frozenset[tuple[int, int]]] = [frozenset(((-1, 1),)), frozenset(), frozenset()]
+        self._numbers: dict[frozenset[tuple[int, int]], int] = {}
+        self._single: dict[tuple[int, int], int] = {}
         self._unions: dict[tuple[int, int], int] = {}
 
-    def add(self, user: int, group: int) -> int:
-        """Return the set with ``user`` alone, which is computed at as many indices as ``group`` has."""
-        self._indices[user] = self.counts[group]
-        self.counts.append(self.counts[group])
-        self._members.append(frozenset((user,)))
+    def move(self, user: int, group: int | dict[int, int]) -> int | dict[int, int]:
+        """Return the group with ``user`` alone, which is computed at as many indices as ``group`` has."""
+        if not isinstance(group, dict):
+            return self._alone(user, group)
+        moved: dict[int, int] = {}
+        for number, kernels in group.items():
+            alone = self._alone(user, number)
+            moved[alone] = moved.get(alone, 0) | kernels
+        return moved if len(moved) > 1 else alone
+
+    def restrict(self, group: int | dict[int, int], kernels: int) -> int | dict[int, int]:
+        """Return groups in some of their kernels alone."""
+        if not isinstance(group, dict):
+            return group
+        parts = {number: part & kernels for number, part in group.items() if part & kernels}
+        return parts if len(parts) > 1 else next(iter(parts))
+
+    def _alone(self, user: int, group: int) -> int:
+        if group in (_LIBRARY, _TOO_MANY):
+            return group
+        member = user, self.counts[group]
+        number = self._single.get(member)
+        if number is None:
+            number = self._single[member] = self._add(frozenset((member,)))
+        return number
+
+    def _add(self, members: frozenset[tuple[int, int]]) -> int:
+        count = sum([count for _, count in members])
+        if count > _MAX_INDICES_PER_VALUE:
+            return _TOO_MANY
+        self._members.append(members)
+        self.counts.append(count)
         return len(self.counts) - 1
 
-    def union(self, a: int, b: int) -> int:
-        """Return the union of two sets."""
+    def join(
+        self, first: int | dict[int, int], first_kernels: int, second: int | dict[int, int], second_kernels: int
+    ) -> int | dict[int, int]:
+        """Return the groups of a value that two users need, each in some kernels: in common ones the unions."""
+        joined = dict(first) if isinstance(first, dict) else {first: first_kernels}
+        parts = second.items() if isinstance(second, dict) else ((second, second_kernels),)
+        common = first_kernels & second_kernels
+        for number, kernels in parts:
+            if common & kernels:
+                self._join_part(joined, number, kernels)
+            else:
+                joined[number] = joined.get(number, 0) | kernels
+        return joined if len(joined) > 1 else next(iter(joined))
+
+    def _join_part(self, joined: dict[int, int], number: int, kernels: int) -> None:
+        """Add a group in some kernels to ``joined``: to the groups that these kernels have already."""
+        for other, present in tuple(joined.items()):
+            common = present & kernels
+            if not common:
+                continue
+            kernels ^= common
+            union = other if other == number else self._union(other, number)
+            if union != other:  # which may be among those still to come
+                joined[other] &= ~common
+                if not joined[other]:
+                    del joined[other]
+                joined[union] = joined.get(union, 0) | common
+        if kernels:
+            joined[number] = joined.get(number, 0) | kernels
+
+    def _union(self, a: int, b: int) -> int:
+        if _TOO_MANY in (a, b):
+            return _TOO_MANY
         union = self._unions.get((a, b))
         if union is None:
             members = self._members[a] | self._members[b]
             union = self._numbers.get(members, -1)
             if union < 0:
-                union = self._numbers[members] = len(self.counts)
-                self.counts.append(sum(map(self._indices.__getitem__, members)))
-                self._members.append(members)
+                union = self._numbers[members] = self._add(members)
             self._unions[a, b] = union
         return union

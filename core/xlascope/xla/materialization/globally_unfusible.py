@@ -5,26 +5,29 @@ These are values that read more than they write, unless each of their users fuse
 
 from __future__ import annotations
 
+import functools
+import itertools
 from collections.abc import Sequence, Set
 
 from .cost_model import REUSING_OPS
-from .graph import ValueGraph
+from .graph import EXPENSIVE, FUSIBLE, ValueGraph
 
 
-def compute_globally_unfusible(graph: ValueGraph, materialized: Set[int], readers: Sequence[int]) -> set[int]:
+def compute_globally_unfusible(graph: ValueGraph, materialized: Set[int], already_unfusible: Set[int]) -> Set[int]:
     """Return the values that XLA leaves in memory for all of their users, since some user cannot fuse them.
 
-    ``materialized`` are the values behind barriers, ``readers`` has for each value the number of kernels that read it.
+    ``materialized`` are the values behind barriers. ``already_unfusible`` are some of the values to return: those of
+    the same graph without barriers.
     """
-    candidates = graph.reads_more_than_it_writes
+    candidates = [number for number in graph.reads_more_than_it_writes if number not in already_unfusible]
     if not candidates:
-        return set()
-    paths = _FusionPaths(graph, materialized, readers)
+        return already_unfusible
+    paths = _FusionPaths(graph, materialized, already_unfusible)
+    results, all_users = graph.results, graph.users
     for number in candidates:
-        if number in graph.results or not all(
-            paths.can_fuse_on_all_paths(number, user) for user in graph.users[number]
-        ):
+        if number in results or not paths.can_fuse_into_all(number, all_users[number]):
             paths.unfusible.add(number)
+            paths.lowest_unfusible = min(number, paths.lowest_unfusible)
     return paths.unfusible
 
 
@@ -34,15 +37,44 @@ class _FusionPaths:
     Results are cached by producer and consumer. ``unfusible`` is extended by the caller as values are found.
     """
 
-    def __init__(self, graph: ValueGraph, materialized: Set[int], readers: Sequence[int]) -> None:
-        self.graph, self.materialized, self.readers = graph, materialized, readers
-        self.unfusible: set[int] = set()
+    def __init__(self, graph: ValueGraph, materialized: Set[int], already_unfusible: Set[int]) -> None:
+        self.graph, self.materialized = graph, materialized
+        self.unfusible, self.traits = set(already_unfusible), graph.traits
+        #: The first of them after the values that are being looked at.
+        self.lowest_unfusible = min(already_unfusible, default=len(graph))
         self.can_fuse_between: dict[tuple[int, int], bool] = {}
+
+    def can_fuse_into_all(self, producer: int, users: Sequence[int]) -> bool:
+        """Return whether a value can be fused into all of its users, on each path to them."""
+        for user in users:
+            if not self._can_fuse(producer, user):
+                return False
+        if len(users) < 2 or not self._may_interrupt(producer, users[-1]):
+            return True
+        return all(self.can_fuse_on_all_paths(producer, user) for user in users)
+
+    def _may_interrupt(self, producer: int, consumer: int) -> bool:
+        """Return False if all values between two can be fused into all of their users."""
+        return self.lowest_unfusible < consumer or self.interrupting[consumer - 1] > self.interrupting[producer]
+
+    @functools.cached_property
+    def interrupting(self) -> list[int]:
+        """Return for each value how many up to it cannot be fused into some user, apart from ``unfusible``."""
+        graph, kind = self.graph, self.graph.kind
+        interrupts = bytearray(len(graph))
+        for number, traits in enumerate(self.traits):
+            if not traits & FUSIBLE:
+                interrupts[number] = 1
+            elif traits & EXPENSIVE:
+                users = graph.users[number]
+                if len(users) + (number in graph.results) > 1 or (users and kind[users[0]] in REUSING_OPS):
+                    interrupts[number] = 1
+        for number in self.materialized:
+            interrupts[number] = 1
+        return list(itertools.accumulate(interrupts))
 
     def can_fuse_on_all_paths(self, producer: int, consumer: int) -> bool:
         """Return whether each step on every path from ``producer`` to ``consumer`` can be fused into the next."""
-        if len(self.graph.users[producer]) == 1:  # the only path
-            return self._can_fuse(producer, consumer)
         answers, pending = self.can_fuse_between, [consumer]
         answers[producer, producer] = True
         while pending:  # no recursion: paths are as long as programs
@@ -70,13 +102,13 @@ class _FusionPaths:
 
     def _can_fuse(self, producer: int, consumer: int) -> bool:
         """Return whether value ``producer`` can be fused into ``consumer``, which is one of its users."""
-        graph = self.graph
+        traits, graph = self.traits, self.graph
         if (
-            not (graph.is_fusible[producer] and graph.is_fusible[consumer])
+            not (traits[producer] & traits[consumer] & FUSIBLE)
             or producer in self.unfusible
             or producer in self.materialized
         ):
             return False
-        return not graph.is_expensive[producer] or (
-            self.readers[producer] <= 1 and graph.kind[consumer] not in REUSING_OPS
+        return not traits[producer] & EXPENSIVE or (
+            len(graph.users[producer]) + (producer in graph.results) <= 1 and graph.kind[consumer] not in REUSING_OPS
         )

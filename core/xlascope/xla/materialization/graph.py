@@ -36,6 +36,10 @@ LIBRARY_REDUCE = "library_reduce"
 NEVER_FUSED, ALWAYS_FUSED, FUSED_INTO_SEVERAL, FUSED_INTO_ONE, FUSED_REDUCTION = range(5)
 _MAX_CONCATENATED_OPERANDS = 8
 
+#: Traits of values: it can be fused into its users, into a single one only; its elements are at other indices than its
+#: operands', it uses an element of them several times; it is a scalar constant, which each kernel computes itself.
+FUSIBLE, EXPENSIVE, MOVES_DATA, REUSES_OPERANDS, CONSTANT = 1, 2, 4, 8, 16
+
 #: Operations that call a function, and the attribute that names it.
 CALLEE_ATTRIBUTES = {"func.call": "callee", "stablehlo.composite": "decomposition"}
 
@@ -74,8 +78,10 @@ class ValueGraph:
         self.operands: list[tuple[int, ...]] = []
         #: Nanoseconds to compute it once from its operands, in memory or not.
         self.nanoseconds: list[float] = []
-        #: Where a barrier can be placed; None where none can.
-        self.defining_ops: list[DefiningOp | None] = []
+        #: Values of the module behind which a barrier can be placed; None where none can.
+        self.defining_values: list[Any] = []
+        #: The names of the calls around the operations that define them; None where no barrier can be placed.
+        self.prefixes: list[str | None] = []
         #: Operands that products want in another order or shape, by the original value and the change.
         self.relaid_operands: dict[tuple[int, LayoutChange], int] = {}
         #: The values that the computation returns.
@@ -85,20 +91,27 @@ class ValueGraph:
         return len(self.kind)
 
     def add(
-        self, op_name: str, size: ValueSize, operands: Sequence[int], work: float, defining_op: DefiningOp | None
+        self, op_name: str, size: ValueSize, operands: Sequence[int], work: float, value: Any, prefix: str | None
     ) -> int:
         """Add a value and return its number.
 
         ``op_name`` is StableHLO's name of the operation without the dialect, ``work`` the nanoseconds to compute the
-        value once. ``defining_op`` says where a barrier can be placed (None: nowhere).
+        value once. ``value`` is that of the module, and ``prefix`` the names of the calls around its operation; None
+        if no barrier can be placed behind it.
         """
         number = len(self.kind)
         self.kind.append(op_name)
         self.size.append(size)
         self.operands.append(tuple(operands) if len(operands) < 2 else tuple(dict.fromkeys(operands)))
         self.nanoseconds.append(work)
-        self.defining_ops.append(defining_op)
+        self.defining_values.append(value)
+        self.prefixes.append(prefix)
         return number
+
+    def defining_op(self, number: int) -> DefiningOp | None:
+        """Return where a barrier can be placed behind a value; None if it cannot."""
+        prefix = self.prefixes[number]
+        return None if prefix is None else DefiningOp(self.defining_values[number], prefix)
 
     @functools.cached_property
     def users(self) -> list[list[int]]:
@@ -110,29 +123,18 @@ class ValueGraph:
         return users
 
     @functools.cached_property
-    def is_fusible(self) -> list[bool]:
-        """Return for each value whether it can be fused into its users."""
-        return [op_name in FUSIBLE_OPS for op_name in self.kind]
-
-    @functools.cached_property
-    def is_expensive(self) -> list[bool]:
-        """Return for each value whether it is fused into a single user only."""
-        return [op_name in EXPENSIVE_OPS for op_name in self.kind]
-
-    @functools.cached_property
-    def moves_data(self) -> list[bool]:
-        """Return for each value whether its elements are at other indices than its operands' elements."""
-        return [op_name in DATA_MOVEMENT_OPS for op_name in self.kind]
-
-    @functools.cached_property
-    def reuses_operands(self) -> list[bool]:
-        """Return for each value whether it uses an element of its operand several times."""
-        return [op_name in REUSING_OPS for op_name in self.kind]
+    def traits(self) -> list[int]:
+        """Return for each value its traits: a sum of ``FUSIBLE``, ``EXPENSIVE``, ``MOVES_DATA``, …."""
+        traits = list(map(_TRAITS.__getitem__, self.kind))
+        for number, trait in enumerate(traits):
+            if trait & CONSTANT and self.size[number].rank:
+                traits[number] -= CONSTANT
+        return traits
 
     @functools.cached_property
     def rules(self) -> list[int]:
         """Return how each value is fused into its users: ``NEVER_FUSED``, …."""
-        rules = [_FUSION_RULES.get(op_name, NEVER_FUSED) for op_name in self.kind]
+        rules = list(map(_FUSION_RULES.__getitem__, self.kind))
         for number, op_name in enumerate(self.kind):
             if (op_name == "constant" and self.size[number].rank) or (
                 op_name == "concatenate" and len(self.operands[number]) > _MAX_CONCATENATED_OPERANDS
@@ -143,17 +145,25 @@ class ValueGraph:
     @functools.cached_property
     def reads_more_than_it_writes(self) -> list[int]:
         """Return the fusible values with operands of at least their rank that have more elements, the last first."""
-        is_fusible = self.is_fusible
-        several = [n for n, operands in enumerate(self.operands) if len(operands) > 1 and is_fusible[n]]
-        return [number for number in reversed(several) if self._reads_more_than_it_writes(number)]
-
-    def _reads_more_than_it_writes(self, number: int) -> bool:
-        """Return whether several operands of a value have at least its rank, and all have more elements than it."""
-        sizes, operands = self.size, self.operands[number]
-        elements, _, rank = sizes[number]
-        if sum([sizes[x][0] for x in operands]) <= elements:
-            return False
-        return sum([sizes[x][2] >= rank and self.kind[x] not in _SMALL_OPS for x in operands]) >= 2
+        sizes, kind, numbers = self.size, self.kind, []
+        for number, operands in enumerate(self.operands):
+            if len(operands) < 2 or kind[number] not in FUSIBLE_OPS:
+                continue
+            size = sizes[number]
+            if len(operands) == 2 and sizes[operands[0]] is size and sizes[operands[1]] is size:  # elementwise
+                if size[0] and kind[operands[0]] not in _SMALL_OPS and kind[operands[1]] not in _SMALL_OPS:
+                    numbers.append(number)
+                continue
+            elements, _, rank = size
+            read, count = 0, 0
+            for operand in operands:
+                size = sizes[operand]
+                read += size[0]
+                if size[2] >= rank and kind[operand] not in _SMALL_OPS:
+                    count += 1
+            if count > 1 and read > elements:
+                numbers.append(number)
+        return numbers[::-1]
 
     @functools.cached_property
     def dependencies(self) -> Dependencies:
@@ -171,15 +181,15 @@ class Dependencies:
         self._bits: list[int] = []
         self._begins: list[int] = []
         last_users = [users[-1] if users else -1 for users in graph.users]
-        begin = 0
+        bits_of, begins, begin = self._bits, self._begins, 0
         for number, operands in enumerate(graph.operands):
             while begin < number and last_users[begin] < number:
                 begin += 1
             bits = 1 << (number - begin)
             for operand in operands:
-                bits |= self._bits[operand] >> (begin - self._begins[operand])
-            self._bits.append(bits)
-            self._begins.append(begin)
+                bits |= bits_of[operand] >> (begin - begins[operand])
+            bits_of.append(bits)
+            begins.append(begin)
 
     def has(self, number: int, producer: int) -> bool:
         """Return whether value ``number`` depends on ``producer``, which a later value than that uses."""
@@ -189,13 +199,34 @@ class Dependencies:
 
 #: Values that are small, or are computed from something small.
 _SMALL_OPS = frozenset({"broadcast_in_dim", "constant", "iota"})
-_FUSION_RULES = {
-    **dict.fromkeys(FUSIBLE_OPS, FUSED_INTO_SEVERAL),
-    **dict.fromkeys(EXPENSIVE_OPS, FUSED_INTO_ONE),
-    "reduce": FUSED_REDUCTION,
-    "constant": ALWAYS_FUSED,
-    "broadcast_in_dim": ALWAYS_FUSED,
-}
+
+
+class _ByName(dict[str, int]):
+    """Numbers by an operation's name; 0 for others."""
+
+    def __missing__(self, name: str) -> int:
+        return 0
+
+
+_FUSION_RULES = _ByName(
+    {
+        **dict.fromkeys(FUSIBLE_OPS, FUSED_INTO_SEVERAL),
+        **dict.fromkeys(EXPENSIVE_OPS, FUSED_INTO_ONE),
+        "reduce": FUSED_REDUCTION,
+        "constant": ALWAYS_FUSED,
+        "broadcast_in_dim": ALWAYS_FUSED,
+    }
+)
+_TRAITS = _ByName(
+    {
+        name: FUSIBLE * (name in FUSIBLE_OPS)
+        + EXPENSIVE * (name in EXPENSIVE_OPS)
+        + MOVES_DATA * (name in DATA_MOVEMENT_OPS)
+        + REUSES_OPERANDS * (name in REUSING_OPS)
+        + CONSTANT * (name == "constant")
+        for name in FUSIBLE_OPS | DATA_MOVEMENT_OPS | REUSING_OPS
+    }
+)
 
 
 def build_graphs(module: Any) -> list[ValueGraph]:
@@ -245,7 +276,7 @@ class ModuleReader:
         graph.results.update(self.read_block(graph, block, arguments, prefix))
 
     def add_in_memory(self, graph: ValueGraph, value: Any, *operands: int) -> int:
-        return graph.add(BARRIER if operands else PARAMETER, self.size(value), operands, 0.0, None)
+        return graph.add(BARRIER if operands else PARAMETER, self.size(value), operands, 0.0, None, None)
 
     def read_block(self, graph: ValueGraph, block: Any, arguments: Sequence[int], prefix: str | None) -> list[int]:
         """Add a block's operations to a graph, calls inlined, and return the numbers of its results.
@@ -275,7 +306,7 @@ class ModuleReader:
                     for inner_block in region.blocks:
                         in_loop = graph.in_loop or name == "stablehlo.while"
                         self.read_computation(inner_block, prefix or "", in_loop=in_loop)
-                values.update(dict.fromkeys(results, self.value(graph, operation, operands, results, prefix)))
+                values.update(dict.fromkeys(results, self.value(graph, name, operation, operands, results, prefix)))
             elif name not in _TERMINATORS:
                 graph.results.update(operands)
         return operands
@@ -293,44 +324,60 @@ class ModuleReader:
         return self.read_block(graph, self.functions[symbol].regions[0].blocks[0], operands, prefix)
 
     def value(
-        self, graph: ValueGraph, operation: Any, operands: Sequence[int], results: Sequence[Any], prefix: str | None
+        self,
+        graph: ValueGraph,
+        name: str,
+        operation: Any,
+        operands: Sequence[int],
+        results: Sequence[Any],
+        prefix: str | None,
     ) -> int:
         """Add the result of an operation to a graph and return its number; several results are one unfusible value.
 
-        ``operands`` are numbers and ``results`` values of the module; ``prefix`` is that of :meth:`read_block`.
+        ``name`` is the operation's. ``operands`` are numbers and ``results`` values of the module; ``prefix`` is that
+        of :meth:`read_block`.
         """
-        size, op_name = self.size(results[0]), operation.name.partition(".")[2]
+        size, op_name = self.size(results[0]), name.partition(".")[2]
         if len(results) > 1:
-            op_name += "s"
+            op_name, prefix = op_name + "s", None
         elif op_name == "reduce" and graph.size[operands[0]].elements == size.elements:
             op_name, operands = "reshape", operands[:1]  # the initial value changes nothing
-        elif op_name == "divide" and _is_uniform(graph, operands[1]):  # XLA multiplies
+        elif op_name == "divide" and is_uniform(graph, operands[1]):  # XLA multiplies
             op_name = "multiply"
         multiplications = 0
         if op_name in _PRODUCTS:
-            changes_by_operand, multiplications = self.describe_product(operation)
-            operands = list(operands)
-            for index, changes in enumerate(changes_by_operand):
-                for change in changes:
-                    operands[index] = self.relay_operand(graph, operands[index], change)
-        defining_op = None if prefix is None or len(results) > 1 else DefiningOp(results[0], prefix)
+            types = [x.type for x in operation.operands]
+            changes, multiplications = self.describe_product(operation.attributes[_PRODUCTS[op_name]], types, operation)
+            operands = self.relay_operands(graph, operands, changes)
         work = _compute_nanoseconds(graph, op_name, operands, size, multiplications)
         if op_name == "reduce" and _is_library_reduction(operation, graph.size[operands[0]]):
             op_name = LIBRARY_REDUCE
-        return graph.add(op_name, size, operands, work, defining_op)
+        return graph.add(op_name, size, operands, work, None if prefix is None else results[0], prefix)
 
-    def describe_product(self, operation: Any) -> tuple[Sequence[Sequence[LayoutChange]], int]:
+    def describe_product(
+        self, dimensions: Any, types: Sequence[Any], operation: Any
+    ) -> tuple[Sequence[Sequence[LayoutChange]], int]:
         """Return the layout changes of a product's operands, and the multiplications for an element of its result.
 
-        The second number is 0 for a convolution.
+        ``dimensions`` is the attribute that says which axes are multiplied, ``types`` are those of the operands. The
+        second number is 0 for a convolution.
         """
-        types = [x.type for x in operation.operands]
-        key = operation.attributes[_PRODUCTS[operation.name.partition(".")[2]]], *types
+        key = dimensions, *types
         described = self.products.get(key)
         if described is None:
             described = operand_layout_changes(operation), _count_multiplications(operation)
             self.products[key] = described
         return described
+
+    def relay_operands(
+        self, graph: ValueGraph, operands: Sequence[int], changes_by_operand: Sequence[Sequence[LayoutChange]]
+    ) -> list[int]:
+        """Return the numbers of a product's operands after the layout changes that it makes to them."""
+        operands = list(operands)
+        for index, changes in enumerate(changes_by_operand):
+            for change in changes:
+                operands[index] = self.relay_operand(graph, operands[index], change)
+        return operands
 
     def relay_operand(self, graph: ValueGraph, number: int, change: LayoutChange) -> int:
         """Return the number of value ``number`` after the layout ``change`` that a product makes to its operand.
@@ -341,7 +388,7 @@ class ModuleReader:
         if relaid is None:
             op_name, size = change[0], graph.size[number]
             work = 0.0 if op_name in FREE_OPS else size.elements * CHEAP_OP_NANOSECONDS
-            relaid = graph.relaid_operands[number, change] = graph.add(op_name, size, (number,), work, None)
+            relaid = graph.relaid_operands[number, change] = graph.add(op_name, size, (number,), work, None, None)
         return relaid
 
 
@@ -399,7 +446,7 @@ def _is_library_reduction(reduction: Any, size: ValueSize) -> bool:
     )
 
 
-def _is_uniform(graph: ValueGraph, number: int) -> bool:
+def is_uniform(graph: ValueGraph, number: int) -> bool:
     """Return whether all elements of a value are one constant."""
     while graph.kind[number] in ("broadcast_in_dim", "convert", "reshape"):
         (number,) = graph.operands[number]

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..mlir.operation_log import LoggedBlock, LoggedOperation, ModuleLog
-from .cost_model import CHEAP_OP_NANOSECONDS, FREE_OPS, OP_NANOSECONDS
+from .cost_model import CHEAP_OP_NANOSECONDS, FREE_OPS, MULTIPLY_ADD_NANOSECONDS, OP_NANOSECONDS
 from .graph import (
     CALLEE_ATTRIBUTES,
     CONTROL_FLOW_OPS,
     NAMES_WITH_RULES,
-    DefiningOp,
     ModuleReader,
     ValueGraph,
+    is_uniform,
 )
 
 
@@ -31,6 +31,8 @@ def build_graphs_from_log(module: Any, log: ModuleLog) -> list[ValueGraph] | Non
         reader.read_logged_computation(log.functions["main"], "", in_loop=False)
     except IncompleteLogError:
         return None
+    finally:
+        reader.numbers.clear()  # they refer to the reader
     return reader.graphs
 
 
@@ -68,7 +70,6 @@ class _Numbers(dict[int, int]):
     def define(self, values: Sequence[Any], numbers: Sequence[int]) -> None:
         """Set the numbers of values."""
         self.update(zip(map(id, values), numbers, strict=True))
-        self.reader.defined.update(map(id, values))
 
     def define_results(self, operation: LoggedOperation, numbers: Sequence[int]) -> None:
         """Set the numbers of an operation's results, which may be used by other objects."""
@@ -83,7 +84,7 @@ class _Numbers(dict[int, int]):
         """
         number = self.by_value.get(value)
         if number is None:
-            if id(value) not in self.reader.defined and value not in self.reader.shared:
+            if value not in self.reader.shared and not any(id(value) in numbers for numbers in self.reader.numbers):
                 raise IncompleteLogError
             number = self.by_value[value] = self[id(value)] = self.reader.add_in_memory(self.graph, value)
         return number
@@ -92,13 +93,14 @@ class _Numbers(dict[int, int]):
 class _LogReader(ModuleReader):
     """Reader of one module's log.
 
-    ``defined`` has the identities of all values that the log defines, ``shared`` those values that are compared.
+    ``numbers`` has those of all values that the log defines so far, by block, and ``shared`` those values that are
+    compared.
     """
 
     def __init__(self, module: Any, log: ModuleLog) -> None:
         super().__init__(module)
         self.log = log
-        self.defined: set[int] = set()
+        self.numbers: list[_Numbers] = []
         self.shared: set[Any] = set()
 
     def read_logged_computation(self, block: LoggedBlock, prefix: str, *, in_loop: bool) -> None:
@@ -113,9 +115,16 @@ class _LogReader(ModuleReader):
     ) -> list[int]:
         """Add a block's operations to a graph, calls inlined; see :meth:`.ModuleReader.read_block`."""
         numbers = _Numbers(self, graph)
+        self.numbers.append(numbers)
         numbers.define(block.arguments, arguments)
-        defined, sizes, plain_ops, add = self.defined, self.sizes, _PLAIN_OPS, graph.add
-        for name, operands, mlir_type, result in block.entries:
+        sizes, plain_ops, kinds = self.sizes, _PLAIN_OPS, graph.kind
+        add_kind, add_size, add_operands = kinds.append, graph.size.append, graph.operands.append
+        add_work, add_value, add_prefix = (
+            graph.nanoseconds.append,
+            graph.defining_values.append,
+            graph.prefixes.append,
+        )
+        for name, operands, mlir_type, result, attributes in block.entries:
             try:
                 operand_numbers = [numbers[id(x)] for x in operands]
             except KeyError:
@@ -125,16 +134,52 @@ class _LogReader(ModuleReader):
                 continue
             plain = plain_ops[name]
             if plain is None:
-                number = self.value(graph, result.owner, operand_numbers, (result,), prefix)
-            else:
-                size = sizes.get(mlir_type) or self.size(result)
-                defining_op = None if prefix is None else DefiningOp(result, prefix)
-                op_name, cost = plain
-                number = add(op_name, size, operand_numbers, size.elements * cost, defining_op)
-            key = id(result)
-            numbers[key] = number
-            defined.add(key)
+                numbers[id(result)] = self.read_rule(
+                    graph, name, operand_numbers, mlir_type, result, attributes, operands, prefix
+                )
+                continue
+            # This is ValueGraph.add, which most operations need alone.
+            size = sizes.get(mlir_type) or self.size(result)
+            op_name, cost = plain
+            numbers[id(result)] = len(kinds)
+            add_kind(op_name)
+            add_size(size)
+            add_operands(tuple(operand_numbers) if len(operand_numbers) < 2 else tuple(dict.fromkeys(operand_numbers)))
+            add_work(size[0] * cost)
+            add_value(result)
+            add_prefix(prefix)
         return [numbers[id(x)] if id(x) in numbers else numbers.find(x) for x in block.returned]
+
+    def read_rule(
+        self,
+        graph: ValueGraph,
+        name: str,
+        operands: Sequence[int],
+        mlir_type: Any,
+        result: Any,
+        attributes: Mapping[str, Any] | None,
+        values: Sequence[Any],
+        prefix: str | None,
+    ) -> int:
+        """Add an operation whose attributes or operands matter to a graph, and return the number of its result.
+
+        ``values`` are the operands' values, ``attributes`` the operation's.
+        """
+        size = self.sizes.get(mlir_type) or self.size(result)
+        if name == "stablehlo.divide":
+            op_name = "multiply" if is_uniform(graph, operands[1]) else "divide"  # XLA multiplies
+            work = size.elements * OP_NANOSECONDS.get(op_name, CHEAP_OP_NANOSECONDS)
+            return graph.add(op_name, size, operands, work, result, prefix)
+        if name == "stablehlo.dot_general" and attributes is not None:
+            types = [x.type for x in values]
+            dimensions = attributes["dot_dimension_numbers"]
+            changes, multiplications = self.products.get((dimensions, *types)) or self.describe_product(
+                dimensions, types, result.owner
+            )
+            work = size.elements * multiplications * MULTIPLY_ADD_NANOSECONDS
+            operands = self.relay_operands(graph, operands, changes)
+            return graph.add("dot_general", size, operands, work, result, prefix)
+        return self.value(graph, name, result.owner, operands, (result,), prefix)
 
     def read_operation(
         self,
@@ -158,7 +203,7 @@ class _LogReader(ModuleReader):
         elif results:
             for block in logged.blocks if name in CONTROL_FLOW_OPS else ():
                 self.read_logged_computation(block, prefix or "", in_loop=graph.in_loop or name == "stablehlo.while")
-            number = self.value(graph, logged.operation, operands, results, prefix)
+            number = self.value(graph, name, logged.operation, operands, results, prefix)
             numbers.define_results(logged, [number] * len(results))
         else:
             graph.results.update(operands)

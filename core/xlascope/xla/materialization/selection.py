@@ -5,14 +5,14 @@ Only programs of which XLA would compute a good part repeatedly are changed.
 
 from __future__ import annotations
 
-import itertools
-from collections import Counter
+import operator
 from collections.abc import Mapping, Sequence, Set
 from typing import NamedTuple
 
+from ..mlir.operation_log import ModuleLog
 from .cost_model import DATA_MOVEMENT_OPS, LAUNCH_NANOSECONDS, READ_BYTE_NANOSECONDS, WRITE_BYTE_NANOSECONDS
-from .fusion_model import ModeledKernel, simulate_fusion
-from .graph import ValueGraph
+from .fusion_model import FusionOutcome, is_single_kernel, simulate_fusion
+from .graph import CALLEE_ATTRIBUTES, CONTROL_FLOW_OPS, FUSIBLE, ValueGraph
 
 #: Nothing is materialized in computations of fewer or more values; the model's run time grows with the square of
 #: their number.
@@ -29,6 +29,10 @@ _MAX_WRITTEN_BYTES_RATIO = 1.1
 
 #: Data movement is left to XLA, which often does it by choosing another layout, or inside of a product.
 _LAYOUT_OPS = DATA_MOVEMENT_OPS | {"constant", "convert", "iota", "transpose"}
+
+
+#: Operations whose regions or functions are simulated on their own, or that are values already counted.
+_SEVERAL_COMPUTATIONS = frozenset({*CONTROL_FLOW_OPS, *CALLEE_ATTRIBUTES})
 
 
 class FusionEstimate(NamedTuple):
@@ -50,33 +54,43 @@ class FusionEstimate(NamedTuple):
         return self.computed_values / max(self.distinct_values, 1)
 
 
-def estimate_kernels(graph: ValueGraph, kernels: Sequence[ModeledKernel]) -> FusionEstimate:
+def estimate_kernels(graph: ValueGraph, outcome: FusionOutcome) -> FusionEstimate:
     """Return the totals over kernels, without those that only reshape."""
-    computation_count, written_bytes, time = 0, 0, 0.0
-    distinct: set[int] = set()
-    kernels = [kernel for kernel in kernels if not _is_reshape_only(graph, kernel)]
-    for kernel in kernels:
-        computation_count += len(kernel.computed)
-        distinct.update(kernel.computed)
-        written_bytes += graph.size[kernel.root].bytes
-        time += _kernel_nanoseconds(graph, kernel)
-    return FusionEstimate(len(kernels), computation_count, len(distinct), written_bytes, time)
+    size, computed, read = graph.size, outcome.computed, outcome.read
+    excluded = _reshape_only_kernels(graph, outcome)
+    roots = [root for number, root in enumerate(outcome.roots) if not excluded >> number & 1]
+    if excluded:
+        computed, read = ([kernels & ~excluded for kernels in kernels_of] for kernels_of in (computed, read))
+    counts = list(map(int.bit_count, computed))
+    read_bytes = sum(map(operator.mul, map(int.bit_count, read), map(operator.itemgetter(1), size)))
+    written_bytes = sum([size[root].bytes for root in roots])
+    time = (
+        LAUNCH_NANOSECONDS * len(roots)
+        + sum(map(operator.mul, counts, graph.nanoseconds))
+        + READ_BYTE_NANOSECONDS * read_bytes
+        + WRITE_BYTE_NANOSECONDS * written_bytes
+    )
+    return FusionEstimate(len(roots), sum(counts), len(counts) - counts.count(0), written_bytes, time)
 
 
-def _is_reshape_only(graph: ValueGraph, kernel: ModeledKernel) -> bool:
-    """Return whether a kernel only reshapes what is in memory, so that nothing runs."""
-    return graph.kind[kernel.root] == "reshape" and all(graph.kind[value] == "reshape" for value in kernel.computed)
+def _reshape_only_kernels(graph: ValueGraph, outcome: FusionOutcome) -> int:
+    """Return the kernels, as a bit set, that only reshape what is in memory, so that nothing runs."""
+    kind = graph.kind
+    kernels = sum([1 << number for number, root in enumerate(outcome.roots) if kind[root] == "reshape"])
+    if kernels:
+        for value, computed in enumerate(outcome.computed):
+            if computed & kernels and kind[value] != "reshape":
+                kernels &= ~computed
+    return kernels
 
 
-def _kernel_nanoseconds(graph: ValueGraph, kernel: ModeledKernel) -> float:
-    """Estimate the nanoseconds of a kernel: launch, computation, reads and writes."""
-    work = sum([graph.nanoseconds[value] for value in kernel.computed])
-    read = sum([graph.size[value].bytes for value in kernel.read])
+def is_too_large(log: ModuleLog) -> bool:
+    """Return True only if a module consists of one computation of more values than are simulated."""
+    block, *functions = log.functions.values()
     return (
-        LAUNCH_NANOSECONDS
-        + work
-        + READ_BYTE_NANOSECONDS * read
-        + WRITE_BYTE_NANOSECONDS * graph.size[kernel.root].bytes
+        len(block.entries) > _MAX_VALUES
+        and not functions
+        and not any(entry[2] is None and entry[0] in _SEVERAL_COMPUTATIONS for entry in block.entries)
     )
 
 
@@ -87,31 +101,29 @@ def select_values(graph: ValueGraph) -> Mapping[int, int]:
     """
     if not _MIN_VALUES <= len(graph) <= _MAX_VALUES:
         return {}
-    kernels = simulate_fusion(graph)
-    before = estimate_kernels(graph, kernels)
+    if is_single_kernel(graph):
+        return {}
+    outcome = simulate_fusion(graph)
+    before = estimate_kernels(graph, outcome)
     if before.mean_computations < _MIN_MEAN_COMPUTATIONS:
         return {}
-    materialized = profitable_values(graph, kernels)
-    after = estimate_kernels(graph, simulate_fusion(graph, materialized))
+    materialized = profitable_values(graph, outcome)
+    if not materialized:
+        return {}
+    after = estimate_kernels(graph, simulate_fusion(graph, materialized, outcome))
     saved = 1.0 - after.nanoseconds / before.nanoseconds
     if saved < _MIN_SAVED_TIME_FRACTION or after.written_bytes > _MAX_WRITTEN_BYTES_RATIO * before.written_bytes:
         return {}
-    computed = count_computations(kernels)
-    return {value: computed[value] for value in sorted(materialized)}
+    return {value: outcome.computed[value].bit_count() for value in sorted(materialized)}
 
 
-def count_computations(kernels: Sequence[ModeledKernel]) -> Counter[int]:
-    """Return the number of kernels that compute each value."""
-    return Counter(itertools.chain.from_iterable(kernel.computed for kernel in kernels))
-
-
-def profitable_values(graph: ValueGraph, kernels: Sequence[ModeledKernel]) -> set[int]:
+def profitable_values(graph: ValueGraph, outcome: FusionOutcome) -> set[int]:
     """Return the values that are cheaper to materialize than to recompute, each considered separately.
 
-    ``kernels`` are those of the computation without materialization.
+    ``outcome`` has the kernels of the computation without materialization.
     """
-    computed = count_computations(kernels)
-    kernel_roots = {kernel.root for kernel in kernels}
+    computed = list(map(int.bit_count, outcome.computed))
+    kernel_roots = set(outcome.roots)
     kernel_roots |= {graph.operands[kernel][0] for kernel in kernel_roots if graph.kind[kernel] == "reshape"}
     gain = _MaterializationGain(graph, kernel_roots, computed)
     for value, computations in sorted(_shared_values(graph, kernel_roots, computed).items()):
@@ -120,11 +132,11 @@ def profitable_values(graph: ValueGraph, kernels: Sequence[ModeledKernel]) -> se
     return gain.materialized
 
 
-def _shared_values(graph: ValueGraph, kernel_roots: Set[int], computed: Counter[int]) -> dict[int, int]:
+def _shared_values(graph: ValueGraph, kernel_roots: Set[int], computed: Sequence[int]) -> dict[int, int]:
     """Return the values that several kernels compute, each mapped to the number of kernels that compute it.
 
-    Values are their numbers in ``graph``, in program order. ``computed`` maps each value that is computed in any kernel
-    to the number of these kernels; ``kernel_roots`` are the values that kernels write to memory. A value is left out if
+    Values are their numbers in ``graph``, in program order. ``computed`` has for each value the number of kernels that
+    compute it; ``kernel_roots`` are the values that kernels write to memory. A value is left out if
     a single one of its users accounts for all these kernels, and so are constants, conversions, data movement, and
     values after which no barrier can be placed. The numbers of kernels assume that all returned values that come later
     are materialized.
@@ -136,16 +148,23 @@ def _shared_values(graph: ValueGraph, kernel_roots: Set[int], computed: Counter[
     def bit_of(root: int) -> int:
         return bits_of_roots.setdefault(root, 1 << len(bits_of_roots))
 
-    for value in sorted(computed, reverse=True):
-        bits, paths = (bit_of(value), 1) if value in kernel_roots else (0, 0)
-        is_single = computed[value] == 1 and value in kernel_roots
-        for user in () if is_single else graph.users[value]:
-            if user in computed and graph.is_fusible[user]:
+    kinds, prefixes, all_users, traits = graph.kind, graph.prefixes, graph.users, graph.traits
+    for value in range(len(graph) - 1, -1, -1):
+        if not computed[value]:
+            continue
+        bits, paths, users = 0, 0, all_users[value]
+        if value in kernel_roots:
+            bits, paths = bit_of(value), 1
+            if computed[value] == 1:
+                users = []
+        for user in users:
+            if computed[user] and traits[user] & FUSIBLE:
                 user_bits = bit_of(user) if user in kernel_counts else kernels_of_value[user]
-                paths += bits | user_bits != bits
-                bits |= user_bits
+                if bits | user_bits != bits:
+                    paths += 1
+                    bits |= user_bits
         kernels_of_value[value] = bits
-        if paths > 1 and graph.defining_ops[value] is not None and graph.kind[value] not in _LAYOUT_OPS:
+        if paths > 1 and prefixes[value] is not None and kinds[value] not in _LAYOUT_OPS:
             kernel_counts[value] = bits.bit_count()
     return kernel_counts
 
@@ -157,7 +176,7 @@ class _MaterializationGain:
     value.
     """
 
-    def __init__(self, graph: ValueGraph, kernel_roots: Set[int], computed: Counter[int]) -> None:
+    def __init__(self, graph: ValueGraph, kernel_roots: Set[int], computed: Sequence[int]) -> None:
         self.graph, self.written, self.computed = graph, kernel_roots, computed
         self.materialized: set[int] = set()
 
@@ -190,6 +209,6 @@ class _MaterializationGain:
         return cost
 
     def _is_in_memory(self, value: int) -> bool:
-        if value in self.materialized or value not in self.computed:
+        if value in self.materialized or not self.computed[value]:
             return True
         return self.computed[value] == 1 and value in self.written

@@ -331,7 +331,7 @@ class Builder:
             type_ = self._types.get(aval) or tensor_type(aval)
             value = _create(name, [type_], operands, attributes, None, 0, self.location, self.insertion).result
             if self.log is not None:
-                self.log.append((name, operands, type_, value))
+                self.log.append((name, operands, type_, value, attributes))
             return [value]
         types = [tensor_type(v.aval) for v in outputs]
         operation = _create(name, types, operands, attributes, None, 0, self.location, self.insertion)
@@ -368,7 +368,7 @@ class Builder:
         """Log an operation with several results or with regions, and return its results."""
         results = list(operation.results)
         if self.log is not None:
-            self.log.append((name, operands, None, LoggedOperation(operation, tuple(results), [])))
+            self.log.append((name, operands, None, LoggedOperation(operation, tuple(results), []), None))
         return results
 
     def _emit_one(
@@ -377,7 +377,7 @@ class Builder:
         """Emit one operation with one result of an MLIR type, and return its value."""
         value = _create(name, [type_], operands, attributes, None, 0, self.location, self.insertion).result
         if self.log is not None:
-            self.log.append((name, operands, type_, value))
+            self.log.append((name, operands, type_, value, attributes))
         return value
 
     def barrier(self, operands: Sequence[Any]) -> list[Any]:
@@ -618,9 +618,29 @@ class Builder:
             logged.returned.extend(results)
         self.insertion, self.log = outer, outer_log
 
+    def reduce(self, operands: Sequence[Any], attributes: dict[str, Any], combine: str, scalar: ShapedArray) -> Any:
+        """Emit a reduction of one array by one operation, with the current equation's result type, and return it.
+
+        ``operands`` are the array and the initial value, ``combine`` is the operation that combines two elements, whose
+        type is ``scalar``. This is :meth:`operation` and :meth:`fill_region` for the region that most programs have.
+        """
+        aval, location = self.outputs[0].aval, self.location
+        types = [self._types.get(aval) or tensor_type(aval)]
+        operation = _create("stablehlo.reduce", types, operands, attributes, None, 1, location, self.insertion)
+        element = self._types.get(scalar) or tensor_type(scalar)
+        block = operation.regions[0].blocks.append(element, element, arg_locs=[location, location])
+        arguments, insertion = tuple(block.arguments), ir.InsertionPoint(block)
+        combined = _create(combine, [element], arguments, None, None, 0, location, insertion).result
+        _create("stablehlo.return", [], (combined,), None, None, 0, location, insertion)
+        result = operation.result
+        if self.log is not None:
+            inner = LoggedBlock(arguments, [(combine, arguments, element, combined, None)], [combined])
+            self.log.append(("stablehlo.reduce", operands, None, LoggedOperation(operation, (result,), [inner]), None))
+        return result
+
     def _blocks_of(self, operation: Any) -> list[LoggedBlock]:
         """Return the logged blocks of an operation of the current block; a list that nothing reads if it has no log."""
-        for *_, logged in reversed(self.log or ()):
+        for _, _, _, logged, _ in reversed(self.log or ()):
             if isinstance(logged, LoggedOperation) and logged.operation is operation:
                 return logged.blocks
         return []

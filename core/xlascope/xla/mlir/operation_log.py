@@ -9,15 +9,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-#: An operation with one result and no region: its name, its operands, the MLIR type of its result, and the result.
-LogEntry = tuple[str, Sequence[Any], Any, Any]
+#: An operation with one result and no region: its name, its operands, the MLIR type of its result, the result, and the
+#: attributes.
+LogEntry = tuple[str, Sequence[Any], Any, Any, dict[str, Any] | None]
 
 
 class LoggedBlock(NamedTuple):
     """Operations of one block in order, with its arguments, and the operands of the operation that ends it.
 
     ``entries`` has a :data:`LogEntry` for most operations; for others the third part is None and the fourth a
-    :class:`LoggedOperation`. ``returned`` is filled when the block ends.
+    :class:`LoggedOperation`, without attributes. ``returned`` is filled when the block ends.
     """
 
     arguments: Sequence[Any]
