@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 
 Kind = Literal["period", "call", "device"]
 KINDS: tuple[Kind, ...] = ("period", "call", "device")
-Mark = Literal["", "unsteady", "uncertain"]
+Mark = Literal["", "unsteady", "uncertain", "bound"]
 
 _UNITS_IN_MS = {"s": 1e3, "ms": 1.0, "µs": 1e-3, "ns": 1e-6}
 _TIME = r"([\d.,e+]+) (s|ms|µs|ns)\b"
@@ -28,8 +28,8 @@ _BEHIND = {"period": re.compile(r"Period[^:]*" + _MEDIAN), "device": re.compile(
 class Figure(NamedTuple):
     """Time that is shown of a function, in milliseconds, with its percentiles and its mean where they are shown.
 
-    ``mark`` says whether it is marked as ``uncertain`` (``≤``, or single calls instead of a figure), or as
-    ``unsteady``: calls differ. ``on_device`` is what the profiler saw, without dispatch.
+    ``mark`` says whether it is marked as ``uncertain`` (``≤``, or single calls instead of a figure), as the ``bound``
+    of a device time, or as ``unsteady``: calls differ. ``on_device`` is what the profiler saw, without dispatch.
     """
 
     kind: Kind
