@@ -151,6 +151,19 @@ BEHIND = (
             "2 ms each (host clock)",
             {"call": (2.0, ""), "period": (2.0, "")},
         ),
+        (
+            {
+                "text": "traced f: 1 in 1 ms; ran 9 times, ≤ 1 µs each on the device (profiler), one every 2 ms",
+                "device_time": {"median": 1e-6, "low": 1e-6, "high": 2e-6, "mean": 1e-6, "at_most": True},
+            },
+            "≤ 1 µs each on the device (profiler), one every 2 ms",
+            {"call": (1e-3, "bound"), "device": (1e-3, "bound"), "period": (2.0, "")},
+        ),
+        (
+            {"times": ["2 ms each", "host clock", "", BEHIND.replace("median 85 µs", "median ≤ 85 µs")]},
+            "2 ms each (host clock)",
+            {"call": (2.0, ""), "period": (2.0, ""), "device": (0.085, "bound")},
+        ),
     ],
 )
 def test_figures_are_read_from_what_is_shown(shown: dict[str, Any], line: str, expected: dict[str, Any]) -> None:

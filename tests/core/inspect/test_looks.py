@@ -14,7 +14,7 @@ from xlascope.inspect.running.profiler_schedule import (
 )
 from xlascope.inspect.running.step_time import Completion, CompletionHistory, StepTimes
 from xlascope.readers.profiles import ModuleProfile
-from xlascope.records.events import DeviceTime, KernelTime
+from xlascope.records.events import DeviceTime, KernelTime, TimeDistribution
 from xlascope.xla.profiling.profiler_windows import MAX_WHOLE_CALL_SECONDS
 
 
@@ -162,6 +162,32 @@ def test_a_profile_of_first_calls_gives_way_to_one_of_warm_calls() -> None:
     assert warm.observed_calls == 6 and not warm.notes
     assert warm.device_time is not None and warm.device_time.median == pytest.approx(0.1)
     assert (warm.device_time.calls, warm.device_time.clock) == (6, "profile")
+
+
+DEVICE_TIMES = {  # seconds of calls, from begin to begin, runs of kernels in a call, the period; the median, its bound
+    "as the profiler has it": (5e-4, 6e-4, 9, None, 5e-4, False),
+    "the profiler makes calls slower": (5e-4, 6e-4, 9, 4.8e-4, 4e-4, False),
+    "other calls are slower": (5e-4, 6e-4, 9, 8e-4, 5e-4, False),
+    "the devices mostly wait": (5e-4, 2e-3, 9, 1e-3, 5e-4, False),
+    "calls overlap": (5e-4, 3e-4, 9, 2e-4, 5e-4, False),
+    "one short kernel": (8e-7, 1e-5, 1, 1e-5, 8e-7, True),
+    "one kernel of five microseconds": (5e-6, 1e-5, 1, 1e-5, 5e-6, False),
+    "many short kernels": (2e-5, 1e-4, 10, 1e-4, 2e-5, True),
+}
+
+
+@pytest.mark.parametrize("case", DEVICE_TIMES)
+def test_a_device_time_is_without_what_the_profiler_takes_or_a_bound(case: str) -> None:
+    seconds, interval, kernels, period, median, is_bound = DEVICE_TIMES[case]
+    device = DeviceTime("cpu:0", seconds * 9, (KernelTime("one", 9 * kernels, seconds * 9),), ())
+    tally = ProgramTally(1, "f", 0.0, calls=10, seconds=1.0)
+    tally.add_window(
+        [ModuleProfile("m", 1, 9, seconds, (device,), 9 * seconds, 0, 0.0, (seconds,) * 9, (interval,) * 8)]
+    )
+    of_loop = None if period is None else TimeDistribution(*[period] * 4, 90, "host")
+    found = tally.record(period=of_loop).device_time
+    assert found is not None and found.median == found.mean == pytest.approx(median)
+    assert found.at_most == is_bound and found.scale == pytest.approx(median / seconds)
 
 
 def test_each_program_with_a_fair_share_of_the_time_gets_five_windows() -> None:

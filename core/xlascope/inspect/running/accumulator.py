@@ -38,7 +38,8 @@ class ProgramTally:
     of calls. ``max_window`` are the seconds of the longest window without a complete call, ``parts`` the most that
     such a window recorded, and ``profiling`` the processor time of profiling until a complete call was recorded.
 
-    ``durations`` are the profiler's seconds of the complete calls. They are of warm calls if ``is_warm``; a profile of
+    ``durations`` are the profiler's seconds of the complete calls and ``intervals`` those from begin to begin. They are
+    of warm calls if ``is_warm``; a profile of
     the first calls is replaced by that of warm ones.
 
     ``modules`` has a value for each module that the trace was compiled to, equal for modules with the same kernels;
@@ -66,6 +67,7 @@ class ProgramTally:
     quick: set[str] = field(default_factory=set)
     profiled_calls: int = 0
     durations: deque[float] = field(default_factory=lambda: deque(maxlen=MAX_DURATIONS))
+    intervals: deque[float] = field(default_factory=lambda: deque(maxlen=MAX_DURATIONS))
     is_warm: bool = False
     has_warm_calls: bool = False
 
@@ -117,11 +119,13 @@ class ProgramTally:
         self.module, self.observed, self.profiled = module, 0, 0.0
         self.steps, self.call_seconds, self.devices = [], [], {}
         self.durations.clear()
+        self.intervals.clear()
 
     def _add_profile(self, profile: ModuleProfile) -> None:
         self.observed += profile.observed_calls
         self.profiled += profile.seconds
         self.durations.extend(profile.durations)
+        self.intervals.extend(profile.intervals)
         self.steps.append((profile.step, profile.observed_calls))
         self.call_seconds.append((profile.call_seconds, profile.observed_calls))
         for device in profile.devices:
@@ -168,10 +172,15 @@ class ProgramTally:
             profiling=self.profiling if self.observed else 0.0,
             module=self.module,
             period=period,
-            device_time=distribution_of_calls(self.durations) if self.has_device_time else None,
+            device_time=self._device_time(period) if self.has_device_time else None,
             first_calls=() if period is not None else tuple(log.first_calls),
             warm_up=max((log.warm_from or 1) - 1, 0),
         )
+
+    def _device_time(self, period: records.TimeDistribution | None) -> records.TimeDistribution | None:
+        """Return the time of a call on the devices, by the share of the ``period`` where the profiler changed it."""
+        runs = max((sum(kernel.calls for kernel in item.kernels) for item in self.devices.values()), default=0)
+        return distribution_of_calls(self.durations, self.intervals, runs / max(self.observed, 1), period)
 
     def _missing_notes(self) -> Iterable[str]:
         """Yield notes about incomplete calls, quickly compiled versions, and traces compiled several times."""
