@@ -17,11 +17,12 @@ from .text import clip_text, store_text, value_texts
 MAX_SVG_CHARS = 115_000
 
 
-def fallback_html(store: ProgramStore) -> str:
-    """Return HTML with the picture of the main program, its findings, and the text of the largest programs."""
+def fallback_html(store: ProgramStore, *, drawn: bool = True) -> str:
+    """Return HTML with the findings of the main program and the text of the largest ones; ``drawn``: and a picture."""
     summary = escape(clip_text(store_text(store, most=5)))
     head = escape(plain(store_text(store, jaxpr=False, most=1).splitlines()[0]))
-    pictures = f"<p>{head}</p>{doctor_html(store)}{_values_html(store)}{image_element(store, head)}"
+    image = image_element(store, head) if drawn else ""
+    pictures = f"<p>{head}</p>{doctor_html(store)}{_values_html(store)}{image}"
     return f"{pictures}<details><summary>as text</summary><pre>{summary}</pre></details>"
 
 

@@ -32,7 +32,7 @@ class CallCounter:
     after the call, and must not store the results.
 
     The arguments of the latest call of each function are held until :meth:`stop` if ``holds(key, arguments)`` says so,
-    which is asked whenever a call is passed on.
+    which is asked at calls that are ever rarer, and at the first one after :meth:`ask`.
     """
 
     def __init__(self, runs: ExecutionEngine, on_call: CallListener, holds: HoldsArguments | None = None) -> None:
@@ -114,6 +114,7 @@ def _make_counter(
     due: dict[Any, int] = {}
     latest: dict[Any, tuple[int, float]] = {}
     is_holding = False
+    is_size_due = False
     arguments_held: Any = None
     holding: dict[Any, bool] = {}
     latest_arguments: dict[Any, Any] = {}
@@ -128,7 +129,7 @@ def _make_counter(
             switch(function, (args, kwargs), out)
 
     def switch(function: Any, arguments: Any, out: Any) -> None:
-        nonlocal current, key, count, mark, pending_requests, without_key
+        nonlocal current, key, count, mark, pending_requests, without_key, is_size_due
         if inspecting():
             return
         before, new_calls = key, count
@@ -150,7 +151,11 @@ def _make_counter(
             due[key] = calls + 1 if calls < FIRST_REPORTED_CALLS else int(calls * find_growth(key, calls))
         mark = 1 if pending_requests else due[key] - calls
         if holds is not None:
-            hold(arguments, first or is_requested or is_due)
+            # Whether arguments are small takes long to find out where they are many: not at each of the first calls.
+            hold(
+                arguments, first or is_size_due or (is_due and (calls > FIRST_REPORTED_CALLS or not calls & calls - 1))
+            )
+            is_size_due = False
         if first or is_requested or is_due:
             _notify(on_call, key, arguments, out, first)
 
@@ -194,8 +199,8 @@ def _make_counter(
         return without_key + (count if key is None else 0)
 
     def ask(calls: int) -> None:
-        nonlocal pending_requests, mark
-        pending_requests, mark = calls, 0
+        nonlocal pending_requests, mark, is_size_due
+        pending_requests, mark, is_size_due = calls, 0, True
 
     return _CounterFunctions(
         hook, read_counts, lambda function_key: function_key in counts, ask, read_without_key, take_arguments

@@ -52,6 +52,8 @@ MAX_CLOSING_SECONDS = 2.0
 #: Number of successive calls whose completion is recorded after a compilation, and at each read of the counts; calls
 #: shorter than `MIN_BURST_CALL_SECONDS` would be slowed down by more than a hundredth, so only two are recorded.
 CALLS_AFTER_COMPILING, BURST_CALLS, PAIR_OF_CALLS, MIN_BURST_CALL_SECONDS = 8, 32, 2, 1e-3
+#: Fraction of the time that noting such calls may take of the calling thread; on the others it takes about as much.
+MAX_NOTING_FRACTION = 0.002
 #: A program that made no call for so many seconds, and waits for none, counts as idle.
 IDLE_SECONDS = 0.5
 
@@ -98,7 +100,8 @@ class Sampler:
         self._completions = CompletionTracker(self._on_completion)
         self._gate = CallGate()
         self._held_since: float | None = None
-        self._stall = self._overhead = 0.0
+        self._stall = self._overhead = self._noting = 0.0
+        self._noted = 0
         self._running = RunningPrograms(self._programs_of)
         self._schedule = ProfilerSchedule()
         self._starts: dict[int, int] = {}
@@ -222,6 +225,8 @@ class Sampler:
             function, None, self._counts(), dict(self._starts), returned, overhead=self._overhead, shapes=shapes
         )
         self._completions.add(call, partial(watched_engine.leaves, out))
+        self._noting += time.perf_counter() - returned
+        self._noted += 1
         self._gate.enter(partial(watched_engine.leaves, out))
         if first:
             self._wake()
@@ -291,7 +296,7 @@ class Sampler:
                 if self._stopping.is_set():
                     return
                 pause = TICK_SECONDS
-                calls = BURST_CALLS if self._shortest_call() >= MIN_BURST_CALL_SECONDS else PAIR_OF_CALLS
+                calls = self._burst_length() if self._shortest_call() >= MIN_BURST_CALL_SECONDS else PAIR_OF_CALLS
                 for counter, _ in tuple(self._watched.values()):
                     counter.ask(calls)
                 has_changed = self._update_counts()
@@ -302,6 +307,11 @@ class Sampler:
                     self._update_counts()  # calls made during the window are no reason for another one
         except Exception:
             _log.exception("the sampler of running programs failed; there will be no more times")
+
+    def _burst_length(self) -> int:
+        """Return how many successive calls are noted: fewer where noting one takes long, as results are many."""
+        affordable = MAX_NOTING_FRACTION * TICK_SECONDS * self._noted / self._noting if self._noting else BURST_CALLS
+        return max(min(int(affordable), BURST_CALLS), PAIR_OF_CALLS)
 
     def _shortest_call(self) -> float:
         """Return the shortest known seconds from call to call of a running program; 0.0 if one is unknown."""

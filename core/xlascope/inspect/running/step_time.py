@@ -257,6 +257,8 @@ class StepTimes:
         self._profiled = profiled
         self._call_seconds = call_seconds
         self._isolated_steps: dict[int, StepTime | None] = {}
+        self._periods: dict[int, TimeDistribution | None] = {}
+        self._medians: dict[tuple[int, IsolatedKind], float] = {}
 
     def step(self, program: int) -> StepTime:
         """Return the time of one call of a program."""
@@ -275,7 +277,9 @@ class StepTimes:
 
     def period(self, program: int) -> TimeDistribution | None:
         """Return the period of a program's warm calls; None of too few."""
-        return self._pace.period(program)
+        if program not in self._periods:
+            self._periods[program] = self._pace.period(program)
+        return self._periods[program]
 
     def pace(self, program: int) -> float:
         """Return the median seconds from call to call; 0.0 without a completion."""
@@ -339,6 +343,12 @@ class StepTimes:
         return 0.0 if profile and queued > MAX_QUEUED_FACTOR * profile else queued
 
     def _isolated_seconds(self, program: int, kind: IsolatedKind) -> float:
+        """Return the median seconds of a program's isolated calls of one kind; 0.0 of none."""
+        if (program, kind) not in self._medians:
+            self._medians[program, kind] = self._compute_isolated_seconds(program, kind)
+        return self._medians[program, kind]
+
+    def _compute_isolated_seconds(self, program: int, kind: IsolatedKind) -> float:
         """Return the median seconds of a program's isolated calls of one kind; 0.0 of none.
 
         Queued calls that are the exception do not count, nor do calls before warm-up where the program was called
