@@ -62,6 +62,13 @@ def test_what_stays_shows_picture_and_text_without_any_widget(kernel: Any) -> No
     assert "<script" not in data["text/html"] and "<style" not in data["text/html"]
 
 
+def test_a_short_cell_that_runs_again_shows_the_kernels_of_its_last_profile(kernel: Any) -> None:
+    kernel.run("import time\nuntil = time.time() + 1.5\nwhile time.time() < until: w = update(w, x)")
+    executed = kernel.run("y = update(w, x)").live[-1]["programs"][0]["executed"]
+    assert executed["calls"] == 1 and executed["observed"] > 0
+    assert any("an earlier run" in note for note in executed["notes"])
+
+
 def next_update(kernel: Any) -> str:
     """What the next update of a display shows, of whichever cell."""
     while (message := kernel.client.get_iopub_msg(timeout=30))["msg_type"] != "update_display_data":

@@ -4,7 +4,8 @@ from typing import NamedTuple
 
 import pytest
 
-from xlascope.inspect.running.accumulator import ProgramTally
+from xlascope.inspect.running.accumulator import EARLIER_NOTE, ProgramTally
+from xlascope.inspect.running.earlier_profiles import EarlierProfiles
 from xlascope.inspect.running.profiler_schedule import (
     CALIBRATION_WINDOW_SECONDS,
     MAX_BACKOFF_WINDOWS,
@@ -162,6 +163,36 @@ def test_a_profile_of_first_calls_gives_way_to_one_of_warm_calls() -> None:
     assert warm.observed_calls == 6 and not warm.notes
     assert warm.device_time is not None and warm.device_time.median == pytest.approx(0.1)
     assert (warm.device_time.calls, warm.device_time.clock) == (6, "profile")
+
+
+def test_a_program_begins_with_its_profile_of_an_earlier_run() -> None:
+    def ran(seconds: float, calls: int) -> ModuleProfile:
+        device = DeviceTime("cpu:0", seconds * calls, (KernelTime("one", calls, seconds * calls),), ())
+        return ModuleProfile("m", 1, calls, seconds, (device,), seconds * calls, durations=(seconds,) * calls)
+
+    profiles = EarlierProfiles()
+    first, cold, unknown = (ProgramTally(number, "f", 0.0, calls=10, seconds=1.0) for number in (1, 2, 3))
+    first.add_window([ran(0.1, 6)])
+    cold.add_window([ran(0.1, 2)], warm=False)
+    profiles.store({1: first, 2: cold, 3: unknown})
+    again, *others = (ProgramTally(number, "f", 1.0, calls=10, seconds=1.0) for number in (1, 2, 3))
+    for tally in (again, *others):
+        profiles.begin(tally)
+    assert again.is_earlier and not any(tally.is_earlier for tally in others)
+    shown = again.record()
+    assert (shown.observed_calls, shown.devices, shown.device_time) == (6, first.record().devices, None)
+    assert shown.notes == (EARLIER_NOTE,) and again.needs_profile
+    profiles.store({1: again})  # it is no newer
+    again.add_window([ran(0.4, 1)], warm=False)
+    assert again.record().devices == shown.devices
+    again.add_window([ran(0.2, 5)])
+    newer = again.record()
+    assert newer.observed_calls == 5 and not newer.notes and not again.needs_profile
+    assert newer.device_time is not None and newer.device_time.median == pytest.approx(0.2)
+    recompiled = ProgramTally(1, "f", 2.0, calls=1)
+    profiles.begin(recompiled)
+    recompiled.forget_earlier()
+    assert not recompiled.observed and not recompiled.record().devices
 
 
 DEVICE_TIMES = {  # seconds of calls, from begin to begin, runs of kernels in a call, the period; the median, its bound

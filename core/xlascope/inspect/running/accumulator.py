@@ -25,6 +25,7 @@ MIXED_NOTE = (
     "several programs of this function are called by turns (arguments of other shapes): their calls are not told "
     "apart, so their number is uncertain and there is no period"
 )
+EARLIER_NOTE = "the shares of kernels are those of an earlier run of this program"
 #: Number of profiled calls of which the durations are stored.
 MAX_DURATIONS = 4096
 
@@ -44,8 +45,9 @@ class ProgramTally:
 
     ``modules`` has a value for each module that the trace was compiled to, equal for modules with the same kernels;
     only calls of ``module`` and of modules with its value are added up. ``quick`` are the modules compiled quickly,
-    to be replaced by optimized ones. ``profiled_calls`` counts the complete calls of all modules. ``notes`` say, once
-    each, which parts of the windows could not be read.
+    to be replaced by optimized ones. With ``is_earlier`` the sums are of an earlier run of the program, until a
+    complete call is profiled. ``profiled_calls`` counts the complete calls of all modules. ``notes`` say, once each,
+    which parts of the windows could not be read.
     """
 
     program: int
@@ -70,6 +72,19 @@ class ProgramTally:
     intervals: deque[float] = field(default_factory=lambda: deque(maxlen=MAX_DURATIONS))
     is_warm: bool = False
     has_warm_calls: bool = False
+    is_earlier: bool = False
+
+    def begin_with(self, earlier: ProgramTally) -> None:
+        """Take over the sums of an earlier run; its durations are not, as they are no times of this one."""
+        self.module, self.observed, self.profiled = earlier.module, earlier.observed, earlier.profiled
+        self.steps, self.call_seconds = list(earlier.steps), list(earlier.call_seconds)
+        self.devices, self.is_warm, self.is_earlier = dict(earlier.devices), True, True
+
+    def forget_earlier(self) -> None:
+        """Forget the sums of an earlier run, as the program was compiled again or is profiled now."""
+        if self.is_earlier:
+            self.is_earlier = self.is_warm = False
+            self._start_module("")
 
     def add_calls(self, calls: int, seconds: float) -> None:
         """Add ``calls`` calls that took ``seconds`` together by the host's clock."""
@@ -79,7 +94,7 @@ class ProgramTally:
     @property
     def needs_profile(self) -> bool:
         """Return whether no complete call was profiled, or no warm one though there are warm calls now."""
-        return not self.observed or (self.has_warm_calls and not self.is_warm)
+        return not self.observed or self.is_earlier or (self.has_warm_calls and not self.is_warm)
 
     @property
     def has_device_time(self) -> bool:
@@ -94,6 +109,8 @@ class ProgramTally:
         window_profiles = list(profiles)
         complete = [profile for profile in window_profiles if profile.observed_calls]
         warm = warm or sum(profile.observed_calls for profile in complete) >= MIN_WARM_FACTOR * WARM_UP_AFTER_COMPILING
+        if complete and warm:
+            self.forget_earlier()
         if complete and warm and not self.is_warm:
             self.is_warm = True
             self._start_module("")
@@ -189,6 +206,8 @@ class ProgramTally:
                 f": a call is longer than the profiler's window of {self.max_window:.3g} s" if self.max_window else ""
             )
             yield f"no whole step was seen{window}"
+        if self.is_earlier:
+            yield EARLIER_NOTE
         if self.observed and not self.is_warm:
             yield (
                 f"kernels and their times are of the first {_count_calls(self.observed)}, which may be slower than "

@@ -26,6 +26,7 @@ from ..inspection_scope import inspecting
 from .call_counter import CallCounter
 from .call_gate import CallGate
 from .completion_tracker import CompletionTracker, DispatchedCall
+from .earlier_profiles import SECONDS_BEFORE_PROFILE, EarlierProfiles
 from .engines import (
     ArgumentHolder,
     DispatchListener,
@@ -78,7 +79,8 @@ class Sampler:
     ``Traced`` and ``Compiled``, if it was created before the start. ``first`` is called with each jitted function
     at its first call, on the calling thread. With ``windows=False`` calls are counted, not timed. With
     ``holds_arguments`` the arguments of each function's latest call are held, where they are small
-    (:meth:`take_calls`).
+    (:meth:`take_calls`). Programs with a profile in ``earlier`` begin with it, and if all have one they are profiled
+    only after :data:`SECONDS_BEFORE_PROFILE`.
     """
 
     def __init__(
@@ -88,6 +90,7 @@ class Sampler:
         first: Callable[[Any], None] | None = None,
         windows: bool = True,
         holds_arguments: bool = False,
+        earlier: EarlierProfiles | None = None,
     ) -> None:
         self._emit = emit
         self._first = first
@@ -102,7 +105,7 @@ class Sampler:
         self._held_since: float | None = None
         self._stall = self._overhead = self._noting = 0.0
         self._noted = 0
-        self._running = RunningPrograms(self._programs_of)
+        self._running = RunningPrograms(self._programs_of, earlier)
         self._schedule = ProfilerSchedule()
         self._starts: dict[int, int] = {}
         self._began: dict[tuple[int, int], float] = {}
@@ -114,7 +117,7 @@ class Sampler:
         self._thread: threading.Thread | None = None
         self._subscription: records.Subscription | None = None
         self._last_count_time = time.perf_counter()
-        self._not_before = 0.0
+        self._not_before = self._woken = 0.0
         self._busy = self._is_stopped = self._knows_engine = False
         self._unsubscribe: Callable[[], None] | None = None
 
@@ -143,6 +146,8 @@ class Sampler:
         self._completions.stop(STOP_TIMEOUT_SECONDS)
         self._is_stopped = True
         self._update_counts()
+        with self._lock:
+            self._running.store_profiles()
 
     def __enter__(self) -> Sampler:
         self.start()
@@ -280,7 +285,7 @@ class Sampler:
 
     def _wake(self) -> None:
         if self._thread is None:
-            self._last_count_time = time.perf_counter()
+            self._last_count_time = self._woken = time.perf_counter()
             self._thread = threading.Thread(target=self._sample_loop, name="xlascope-sampler", daemon=True)
             self._thread.start()
 
@@ -301,12 +306,18 @@ class Sampler:
                     counter.ask(calls)
                 has_changed = self._update_counts()
                 active = has_changed or self._busy or self._completions.has_pending
-                if self._windows and active and time.perf_counter() >= self._not_before:
+                if self._windows and active and time.perf_counter() >= self._not_before and not self._can_wait():
                     while self._sample_window():
                         pass
                     self._update_counts()  # calls made during the window are no reason for another one
         except Exception:
             _log.exception("the sampler of running programs failed; there will be no more times")
+
+    def _can_wait(self) -> bool:
+        """Return whether it is too early for a profile, as those of earlier runs are shown meanwhile."""
+        with self._lock:
+            is_early = time.perf_counter() < self._woken + SECONDS_BEFORE_PROFILE
+            return is_early and self._running.are_known
 
     def _burst_length(self) -> int:
         """Return how many successive calls are noted: fewer where noting one takes long, as results are many."""
