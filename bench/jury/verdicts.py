@@ -71,8 +71,10 @@ class Row(NamedTuple):
             return ""
         if self.shown.on_device and not self.has_floor and min(self.true) < SHORT_MS:
             return ""
-        if self.shown.mark in ("uncertain", "bound"):
-            return "warned" if self.shown.mark == "uncertain" or ratio > 1 - MAX_ERROR else "wrong"
+        if self.shown.mark == "uncertain" or (self.shown.mark == "bound" and ratio >= 1 - MAX_ERROR):
+            return "warned"
+        if self.shown.mark == "bound":
+            return "off" if ratio >= 1 / MAX_FACTOR else "wrong"
         verdict = self.verdict_if_steady
         is_wide = self.shown.on_device and self.has_floor and max(self.true) > MAX_FACTOR * min(self.true)
         return "open" if verdict != "wrong" and (self.drift > MAX_DRIFT or is_wide) else verdict

@@ -215,6 +215,7 @@ class Strip:
             began = time.thread_time()
             self._publish(*self._panel.bundle(drawn=drawn), update=True)
             if drawn:
+                self._idle_work.discard(self)
                 self._drawing_seconds = time.thread_time() - began
 
     def mirror_in(self, pinned: PinnedPanel) -> None:

@@ -236,6 +236,7 @@ def test_a_figure_that_is_marked_is_not_wrong() -> None:
         ("device", (3.6e-4, 1e-2), Figure("device", 2e-2, on_device=True), 0.0, "wrong"),
         ("device", (3.6e-4, 1e-2), Figure("device", 7e-4, on_device=True, mark="bound"), 0.0, "warned"),
         ("device", (3.6e-3, 1e-2), Figure("device", 7e-4, on_device=True, mark="bound"), 0.0, "wrong"),
+        ("device", (8e-4, 1e-2), Figure("device", 7e-4, on_device=True, mark="bound"), 0.0, "off"),
     ],
 )
 def test_what_a_truth_cannot_tell_is_open(
