@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from xlascope.inspect.running import profile_sampler
+from xlascope.inspect.running import call_counter, profile_sampler
 from xlascope.inspect.running.completion_tracker import CompletionTracker, DispatchedCall
 from xlascope.inspect.running.profile_sampler import BURST_CALLS, PAIR_OF_CALLS, Sampler
 
@@ -57,6 +58,28 @@ def test_sizes_of_results_are_read_once_for_a_function() -> None:
         tracker.add(DispatchedCall("f", None, {"f": number + 1}, {}, 0.0), lambda: results)
     assert 0 < Result.asked <= 2 * len(results)
     tracker.stop(1.0)
+
+
+@pytest.mark.parametrize(("noting", "most"), [(0.0, 40), (1e-3, 28)])
+def test_calls_are_noted_more_rarely_where_noting_takes_long(
+    monkeypatch: pytest.MonkeyPatch, noting: float, most: int
+) -> None:
+    now, number = 0.0, 0
+    noted: list[int] = []
+
+    def note(*_: Any) -> None:
+        nonlocal now
+        now += noting
+        noted.append(number)
+
+    monkeypatch.setattr(call_counter, "time", SimpleNamespace(perf_counter=lambda: now))
+    counter = call_counter._make_counter(lambda function: function, note, None)
+    for _ in range(200):
+        number += 1
+        counter.hook("f", (), {}, None)
+        now += 2e-3
+    assert noted[:12] == list(range(1, 13)) and most - 5 <= len(noted) <= most
+    assert counter.read() == {"f": 200}
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,10 @@ HoldsArguments = Callable[[Any, Any], bool]
 
 #: Results are passed on after all of the first calls of one function, then after ever rarer ones, and after
 #: :meth:`CallCounter.ask`. This covers a short cell, whose calls may all be dispatched before the first is done. Noting
-#: a call takes some 20 µs, so shorter calls are reported more rarely.
+#: a call takes some 20 µs, so shorter calls are reported more rarely; where it takes longer, as results are many, also
+#: calls shorter than ``MIN_NOTINGS_PER_CALL`` times as long.
 FIRST_REPORTED_CALLS, REPORT_GROWTH, SHORT_CALL_REPORT_GROWTH, SHORT_CALL_SECONDS = 12, 1.12, 1.3, 3e-4
+MIN_NOTINGS_PER_CALL = 12.0
 UNREACHABLE_COUNT = 1 << 62
 
 
@@ -110,6 +112,8 @@ def _make_counter(
     mark = UNREACHABLE_COUNT
     pending_requests = 0
     without_key = 0
+    noted = 0
+    noting_seconds = 0.0
     counts: dict[Any, int] = {}
     due: dict[Any, int] = {}
     latest: dict[Any, tuple[int, float]] = {}
@@ -157,7 +161,14 @@ def _make_counter(
             )
             is_size_due = False
         if first or is_requested or is_due:
-            _notify(on_call, key, arguments, out, first)
+            note(arguments, out, first)
+
+    def note(arguments: Any, out: Any, first: bool) -> None:
+        nonlocal noted, noting_seconds
+        began = time.perf_counter()
+        _notify(on_call, key, arguments, out, first)
+        if not first:  # whoever is told of the first call does more than note it
+            noted, noting_seconds = noted + 1, noting_seconds + time.perf_counter() - began
 
     def store_held(before: Any) -> None:
         nonlocal is_holding, arguments_held
@@ -185,7 +196,8 @@ def _make_counter(
         now = time.perf_counter()
         calls_before, before = latest.get(function_key, (0, now))
         latest[function_key] = calls, now
-        is_short = now - before < SHORT_CALL_SECONDS * (calls - calls_before)
+        short_seconds = max(SHORT_CALL_SECONDS, MIN_NOTINGS_PER_CALL * noting_seconds / max(noted, 1))
+        is_short = now - before < short_seconds * (calls - calls_before)
         return SHORT_CALL_REPORT_GROWTH if is_short else REPORT_GROWTH
 
     def read_counts() -> dict[Any, int]:
