@@ -242,8 +242,6 @@ for i in range(200):
 tell("train", ends=ends, warm_up=1, every=10)
 """
 )
-_SIMULATE_INSIDE = 'tell_inside(jax, "simulate", lambda carry: simulate(carry[0]), simulate(state))\n'
-_SIMULATE_FREE_INSIDE = 'tell_inside(jax, "simulate", simulate, state)\n'
 _NORMS_INSIDE = 'tell_inside(jax, "norms", lambda w: w + 0.0 * jnp.sum(norms(w, x)), w)\n'
 
 _MESH = """
@@ -291,8 +289,8 @@ MIXED = (
     Program("retraced_in_the_middle", _STEP_DATA, _RETRACED, _BOTH_STEPS),
     Program("smaller_last_batch", _STEP_DATA, _LAST_BATCH, _BOTH_TRAINS),
     Program("eager_beside", _STEP_DATA, _EAGER_BESIDE, _TRAIN_AFTER),
-    Program("scan_inside_asarray", "state = jnp.array([1.0, 0.0])\n", _SCAN, _SIMULATE_INSIDE),
-    Program("scan_inside_free", "state = jnp.array([1.0, 0.0])\n", _SCAN_FREE, _SIMULATE_FREE_INSIDE),
+    Program("scan_inside_asarray", "state = jnp.array([1.0, 0.0])\n", _SCAN),
+    Program("scan_inside_free", "state = jnp.array([1.0, 0.0])\n", _SCAN_FREE),
     Program("vmap_grad_30", _STEP_DATA, _PER_EXAMPLE, _NORMS_INSIDE),
     Program("in_a_thread", _STEP_DATA, _THREAD, _TRAIN_AFTER),
     Program("error_in_the_middle", _STEP_DATA, _ERROR, _TRAIN_AFTER, raises="KeyError"),

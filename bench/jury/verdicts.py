@@ -15,8 +15,6 @@ NO_FIGURE = Figure("call", 0.0)
 MAX_ERROR, MAX_FACTOR = 0.10, 1.5
 #: Calls shorter than this many milliseconds may be off by this many: a clock of the host includes waking up.
 SHORT_MS, SHORT_ERROR_MS = 0.2, 0.02
-#: By so many milliseconds the time on the devices may be shorter than a call that was waited for.
-DISPATCH_MS = 0.05
 #: A cell with so many warm calls has to have a number.
 MIN_CALLS = 5
 
@@ -62,14 +60,15 @@ class Row(NamedTuple):
     def verdict(self) -> Verdict:
         """Return how the figure compares with the truth; ``""`` if one of them is missing.
 
-        A host's clock cannot tell the time on the devices of a short call from its dispatch: it is judged only where
-        the truth was measured without. Within 10 % of a truth that is itself unsteady by more nothing can be, nor is
-        what lies in a truth wider than the factor that misleads: what is not wrong is open.
+        A host's clock tells only that the devices take no longer than a call: a shorter time is judged only where the
+        truth was measured without dispatch. Within 10 % of a truth that is itself unsteady by more nothing can be, nor
+        is what lies in a truth wider than the factor that misleads: what is not wrong, by more than the truth's own
+        halves, is open.
         """
         ratio = self.ratio
         if self.shown is None or ratio is None:
             return ""
-        if self.shown.on_device and not self.has_floor and min(self.true) < SHORT_MS:
+        if self.shown.on_device and not self.has_floor and (ratio < 1 or min(self.true) < SHORT_MS):
             return ""
         if self.shown.mark == "uncertain" or (self.shown.mark == "bound" and ratio >= 1 - MAX_ERROR):
             return "warned"
@@ -77,7 +76,10 @@ class Row(NamedTuple):
             return "off" if ratio >= 1 / MAX_FACTOR else "wrong"
         verdict = self.verdict_if_steady
         is_wide = self.shown.on_device and self.has_floor and max(self.true) > MAX_FACTOR * min(self.true)
-        return "open" if verdict != "wrong" and (self.drift > MAX_DRIFT or is_wide) else verdict
+        if self.drift <= MAX_DRIFT and not is_wide:
+            return verdict
+        factor = MAX_FACTOR * (1 + self.drift)
+        return "wrong" if verdict == "wrong" and not 1 / factor <= ratio <= factor else "open"
 
     @property
     def verdict_if_steady(self) -> Verdict:
@@ -94,11 +96,8 @@ class Row(NamedTuple):
 
     def _is_within_resolution(self, error: float) -> bool:
         """Return whether an error of so many milliseconds is within what the clocks can tell apart."""
-        is_short = self.kind != "period" and max(self.true) < SHORT_MS and abs(error) <= SHORT_ERROR_MS
         is_on_device = self.shown is not None and self.shown.on_device
-        if is_on_device and self.has_floor:
-            return False
-        return is_short or (is_on_device and -DISPATCH_MS <= error <= 0)
+        return self.kind != "period" and not is_on_device and max(self.true) < SHORT_MS and abs(error) <= SHORT_ERROR_MS
 
 
 Judged = tuple[Row, Row, Row]
@@ -148,7 +147,7 @@ def _drift(told: Mapping[str, Any], kind: Kind) -> float:
     of_kind: dict[Kind, Sequence[str]] = {
         "period": ("period",),
         "call": ("call",) if told.get("call_ms") else ("period",),
-        "device": ("inside", "device") if told.get("inside_ms") else ("call",),
+        "device": ("inside", "device" if told.get("device_halves_ms") else "period"),
     }
     halves = [told.get(f"{name}_halves_ms") for name in of_kind[kind]]
     return max((max(both) / min(both) - 1 for both in halves if both and min(both) > 0), default=0.0)
@@ -177,8 +176,8 @@ HEAD = [
 LEGEND = (
     f"A number is right within {MAX_ERROR:.0%} of the program's own clock; a call under {SHORT_MS * 1e3:.0f} µs within "
     f"{SHORT_ERROR_MS * 1e3:.0f} µs. The truth of a device time is between an iteration of a loop of calls inside one "
-    "program and the time from call to call (or of a call that is waited for); without such a loop it may be "
-    f"{DISPATCH_MS * 1e3:.0f} µs shorter than a call, and is not judged of short calls. *Wrong* is off by more than "
+    "program and the time from call to call (or of a call that is waited for); without one only longer ones are "
+    "judged, and of short calls none. *Wrong* is off by more than "
     f"{MAX_FACTOR} times without a mark; *open* are numbers, right or off, whose truths in two halves of a run differ "
     f"by more than {MAX_DRIFT:.0%}, and device times whose truth is an interval wider than {MAX_FACTOR} times; "
     "*warned* is marked with ≤ or lists single calls; *unsteady* is neither right nor unmarked. Of two values, one is "

@@ -209,7 +209,7 @@ def test_a_figure_beside_the_truth(true: tuple[float, ...], ms: float, said: str
 
 
 def test_device_time_may_lack_the_dispatch_and_a_period_nothing() -> None:
-    assert Row("p", "f", 9, "", "device", (0.3,), Figure("device", 0.26, on_device=True)).verdict == "right"
+    assert Row("p", "f", 9, "", "device", (0.3,), Figure("device", 0.26, on_device=True)).verdict == ""
     assert Row("p", "f", 9, "", "device", (0.3,), Figure("device", 0.34, on_device=True)).verdict == "off"
     assert Row("p", "f", 9, "", "period", (0.03,), Figure("period", 0.04)).verdict == "off"
     assert Row("p", "f", 9, "", "device", (0.03,), Figure("device", 0.001, on_device=True)).verdict == ""
@@ -227,7 +227,8 @@ def test_a_figure_that_is_marked_is_not_wrong() -> None:
     [
         ("period", (2.0,), Figure("period", 2.1), 0.05, "right"),
         ("period", (2.0,), Figure("period", 2.1), 0.15, "open"),
-        ("period", (2.0,), Figure("period", 3.1), 0.15, "wrong"),
+        ("period", (2.0,), Figure("period", 3.1), 0.15, "open"),  # it may be 2.1 in the half that was seen
+        ("period", (2.0,), Figure("period", 3.6), 0.15, "wrong"),
         ("period", (2.0,), Figure("period", 3.1, mark="unsteady"), 0.15, "open"),
         ("device", (0.5, 0.6), Figure("device", 0.55, on_device=True), 0.0, "right"),
         ("device", (0.5, 0.6), Figure("device", 0.44, on_device=True), 0.0, "off"),  # no allowance for a dispatch
@@ -252,8 +253,8 @@ def test_a_device_time_is_compared_with_a_loop_on_the_device_and_the_time_from_c
     assert row.true == (0.85, 0.9, 1.5) and row.verdict == "open" and row.verdict_if_steady == "right"
     ((_, _, row),) = compare("p", seen(true | {"slow_dispatch": True}, device))
     assert row.true == (0.85, 0.9) and row.verdict == "right"
-    ((_, _, row),) = compare("p", seen({"call_ms": 0.82}, device))
-    assert row.true == (0.82,) and row.verdict == "right"
+    ((_, _, row),) = compare("p", seen({"call_ms": 0.78}, device))
+    assert row.true == (0.78,) and row.verdict == "right"
 
 
 def test_median_and_mean_are_compared_with_median_and_mean() -> None:

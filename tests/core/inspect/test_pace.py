@@ -243,3 +243,13 @@ def test_calls_that_seem_to_be_queued_for_longer_than_their_profile_were_noticed
         pace.add_completion(Completion(1, {1: number}, returned, 3e-3 * number, waited=True, queued=True))
     assert StepTimes(pace, {}).step(1).seconds == pytest.approx(3e-3, rel=0.01)
     assert StepTimes(pace, {1: 6e-4}, {1: 2e-5}).step(1) == StepTime(6e-4, "profile")
+
+
+def test_a_share_that_is_far_below_the_profile_is_no_time_of_a_call() -> None:
+    pace = CompletionHistory(Completion(0, {}, 0.0, 0.0, waited=False))
+    for number in range(1, 31):  # both are noticed together, the second one 10 µs after the first
+        pace.add_completion(Completion(1, {1: number, 2: number - 1}, 0.0, 1e-3 * number, waited=True, queued=True))
+        ended = 1e-3 * number + 1e-5
+        pace.add_completion(Completion(2, {1: number, 2: number}, 0.0, ended, waited=True, queued=True))
+    assert StepTimes(pace, {}).step(2).seconds == pytest.approx(1e-5, rel=0.01)
+    assert StepTimes(pace, {1: 9e-4, 2: 8e-5}).step(2) == StepTime(8e-5, "profile")

@@ -267,7 +267,9 @@ class StepTimes:
             bound = self.pace(program) or self._pace.upper_bounds.get(program, 0.0)
             return StepTime(bound, "host", at_most=True) if bound else StepTime(0.0, "")
         queued = self._queued_seconds(program)
-        if share and queued and share <= SAME_STEP_FACTOR * queued + CALL_OVERHEAD_SECONDS:
+        # Notices that come late bring completions of two programs together: a share is no time of a call then.
+        is_credible = share > self._profiled.get(program, 0.0) / MAX_QUEUED_FACTOR
+        if queued and is_credible and share <= SAME_STEP_FACTOR * queued + CALL_OVERHEAD_SECONDS:
             return StepTime(share, "host")
         # A call that runs on after it returned is isolated from then on; dispatching the next one takes time, too.
         dispatch_seconds = self._dispatch_seconds(program) if self._pace.isolated.get(program) else 0.0
