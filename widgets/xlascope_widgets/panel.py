@@ -196,10 +196,8 @@ class Panel(PageWidget):
 
     def _static_bundle(self, *, drawn: bool) -> dict[str, str]:
         store = self._scheduler.store
-        return {
-            "text/plain": clip_text(store_text(store, most=MAX_PROGRAMS_IN_TEXT)),
-            "text/html": fallback_html(store, drawn=drawn),
-        }
+        text = clip_text(store_text(store, most=MAX_PROGRAMS_IN_TEXT))
+        return {"text/plain": text, "text/html": fallback_html(store, text, drawn=drawn)}
 
     def send_state(self, key: str | Iterable[str] | None = None) -> None:
         """Send the traits named by ``key`` (None: all) to the page; none of them holds bytes, so none is looked for.
