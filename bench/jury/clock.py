@@ -179,9 +179,20 @@ def tell_inside(engine: Any, function: str, body: Callable[[Any], Any], carry: A
     times = 1
     while run(times) < _INSIDE_SECONDS:
         times *= 2
-    slopes = [max(run(2 * times) - run(times), 0.0) / times for _ in range(_INSIDE_ROUNDS)]
-    line = {"function": function, "which": which, **_summarize("inside", slopes)}
+    pairs = [(run(times), run(2 * times)) for _ in range(_INSIDE_ROUNDS)]
+    middle = _INSIDE_ROUNDS // 2
+    whole, *halves = (_slope(some, times) * 1e3 for some in (pairs, pairs[:middle], pairs[middle:]))
+    line = {"function": function, "which": which, "inside_ms": whole, "inside_halves_ms": halves}
     print(json.dumps(line), flush=True)
+
+
+def _slope(pairs: Sequence[tuple[float, float]], times: int) -> float:
+    """Return the seconds of one more iteration, from the shortest runs of so many and of twice as many iterations.
+
+    On a busy machine others only add to a run, so the shortest ones are of the loop alone.
+    """
+    short, long = (min(seconds) for seconds in zip(*pairs, strict=True))
+    return max(long - short, 0.0) / times
 
 
 def _pace(call: Callable[[], Any], calls: int) -> float:
