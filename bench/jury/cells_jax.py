@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .cells_single import _STEP, _STEP_DATA, _TRAIN, _TRAIN_AFTER, _free, _waiting
+from .cells_single import _STEP, _STEP_DATA, _STEP_INSIDE, _TRAIN, _TRAIN_AFTER, _free, _waiting
 from .program import Program
 
 _DATA = """
@@ -33,6 +33,9 @@ for i in range(200):
     clock.note(value)
 clock.tell()
 """
+_OPTAX_AFTER = """
+tell_inside(jax, "update", lambda carry: update(carry[0], carry[1], images, labels), (params, state, value))
+"""
 _NNX_DATA = (
     _DATA
     + """
@@ -58,7 +61,9 @@ def train_step(model, optimizer, images, labels):
     optimizer.update(model, gradient)
     return loss
 """ + _waiting("loss = train_step(model, optimizer, images, labels)", "float(loss)", 60, "train_step")
-_NNX_AFTER = 'tell_alone("train_step", lambda: train_step(model, optimizer, images, labels), chained=True)\n'
+_NNX_AFTER = """
+tell_alone("train_step", lambda: train_step(model, optimizer, images, labels), chained=True, slow_dispatch=True)
+"""
 _LINEN_DATA = (
     _DATA
     + """
@@ -89,6 +94,7 @@ for i in range(100):
 clock.tell()
 print(float(loss))
 """
+_LINEN_AFTER = 'tell_inside(jax, "train_step", lambda carry: train_step(carry[0], images, labels), (state, loss))\n'
 _SVI_DATA = """
 import numpyro, numpyro.distributions as dist
 from numpyro.infer import SVI, Trace_ELBO
@@ -107,6 +113,7 @@ _SVI = """
 def update(state):
     return svi.update(state, x, y)
 """ + _waiting("state, loss = update(state)", "float(loss)", 100, "update")
+_SVI_AFTER = 'tell_inside(jax, "update", lambda carry: update(carry[0]), (state, loss))\n'
 _HMC_DATA = """
 from numpyro.infer.hmc import hmc as make_hmc
 scale = np.linspace(0.5, 2.0, 16).astype("f4")
@@ -137,6 +144,7 @@ def solve(parameters):
     )
     return found.ys
 """ + _waiting("y = solve(parameters)", "y.block_until_ready()", 60, "solve")
+_DIFFRAX_AFTER = 'tell_inside(jax, "solve", lambda p: p + 0.0 * jnp.sum(solve(p)), parameters)\n'
 _EQUINOX_DATA = (
     _DATA
     + """
@@ -153,9 +161,21 @@ def make_step(model, images, labels):
     loss, gradient = eqx.filter_value_and_grad(loss_of)(model)
     return eqx.apply_updates(model, jax.tree.map(lambda g: -1e-3 * g, gradient)), loss
 """ + _waiting("model, loss = make_step(model, images, labels)", "float(loss)", 60, "make_step")
+_EQUINOX_AFTER = """
+def once():
+    global model
+    model, loss = make_step(model, images, labels)
+    return loss
+tell_alone("make_step", once, chained=True, slow_dispatch=True)
+arrays, rest = eqx.partition(model, eqx.is_array)
+def body(carry):
+    model, loss = make_step(eqx.combine(carry[0], rest), images, labels)
+    return eqx.filter(model, eqx.is_array), loss
+tell_inside(jax, "make_step", body, (arrays, loss))
+"""
 
 JAX = (
-    Program("jax_free_100", _STEP_DATA, _STEP + _free("w = step(w, x)", "w", 100, "step"), engine="jax"),
+    Program("jax_free_100", _STEP_DATA, _STEP + _free("w = step(w, x)", "w", 100, "step"), _STEP_INSIDE, engine="jax"),
     Program(
         "jax_float_100",
         _STEP_DATA,
@@ -163,11 +183,11 @@ JAX = (
         _TRAIN_AFTER,
         "jax",
     ),
-    Program("jax_optax_free", _OPTAX_DATA, _OPTAX, engine="jax", needs=("optax",)),
+    Program("jax_optax_free", _OPTAX_DATA, _OPTAX, _OPTAX_AFTER, engine="jax", needs=("optax",)),
     Program("jax_flax_nnx", _NNX_DATA, _NNX, _NNX_AFTER, engine="jax", needs=("flax", "optax")),
-    Program("jax_flax_linen", _LINEN_DATA, _LINEN, engine="jax", needs=("flax", "optax")),
-    Program("jax_numpyro_svi", _SVI_DATA, _SVI, engine="jax", needs=("numpyro",)),
+    Program("jax_flax_linen", _LINEN_DATA, _LINEN, _LINEN_AFTER, engine="jax", needs=("flax", "optax")),
+    Program("jax_numpyro_svi", _SVI_DATA, _SVI, _SVI_AFTER, engine="jax", needs=("numpyro",)),
     Program("jax_numpyro_hmc", _HMC_DATA, _HMC, engine="jax", needs=("numpyro",)),
-    Program("jax_diffrax", _DIFFRAX_DATA, _DIFFRAX, engine="jax", needs=("diffrax",)),
-    Program("jax_equinox", _EQUINOX_DATA, _EQUINOX, engine="jax", needs=("equinox",)),
+    Program("jax_diffrax", _DIFFRAX_DATA, _DIFFRAX, _DIFFRAX_AFTER, engine="jax", needs=("diffrax",)),
+    Program("jax_equinox", _EQUINOX_DATA, _EQUINOX, _EQUINOX_AFTER, engine="jax", needs=("equinox",)),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .cells_single import _STEP, _STEP_AFTER, _STEP_DATA, _TRAIN, _TRAIN_AFTER, _free
+from .cells_single import _STEP, _STEP_AFTER, _STEP_DATA, _STEP_INSIDE, _TRAIN, _TRAIN_AFTER, _alone, _free
 from .program import Program
 
 _TRAIN_EVAL = (
@@ -41,18 +41,14 @@ for i in range(100):
     clock.note(v, "critic")
 clock.tell()
 """
-_INTERLEAVED_AFTER = """
-def once():
-    global w
-    w = generator(w, x)
-    return w
-def twice():
-    global v
-    v = critic(v, w)
-    return v
-tell_alone("generator", once, chained=True)
-tell_alone("critic", twice, chained=True)
+_INTERLEAVED_AFTER = (
+    _alone("generator", "w = generator(w, x)", "w")
+    + _alone("critic", "v = critic(v, w)", "v")
+    + """
+tell_inside(jax, "generator", lambda carry: (generator(*carry), carry[1]), (w, jnp.asarray(x)))
+tell_inside(jax, "critic", lambda carry: (critic(*carry), carry[1]), (v, w))
 """
+)
 _PIPELINE = """
 @jax.jit
 def load(x):
@@ -76,17 +72,35 @@ for i in range(60):
 for name in times:
     tell(name, ends=ends[name], spans=times[name])
 """
-_PIPELINE_AFTER = """
-def loaded():
-    global x
-    x = load(x)
-    return x
-def encoded():
-    global x
-    x = encode(w, x)
-    return x
-tell_alone("load", loaded, chained=True)
-tell_alone("encode", encoded, chained=True)
+_PIPELINE_AFTER = (
+    _alone("load", "x = load(x)", "x")
+    + _alone("encode", "x = encode(w, x)", "x")
+    + """
+tell_inside(jax, "load", load, x)
+tell_inside(jax, "encode", lambda carry: (carry[0], encode(*carry)), (w, x))
+"""
+)
+#: Of a function with two programs: the rows of the second argument of each.
+_BOTH_STEPS = """
+for which, rows in enumerate((256, 512)):
+    def once():
+        global w
+        w = step(w, x)
+        return w
+    x = jnp.ones((rows, 128))
+    tell_alone("step", once, chained=True, which=which)
+    tell_inside(jax, "step", lambda carry: (step(*carry), carry[1]), (w, x), which)
+"""
+_BOTH_TRAINS = """
+for which, rows in enumerate((256, 96)):
+    def once():
+        global w
+        w, loss = train(w, x)
+        return w
+    x = jnp.ones((rows, 128))
+    tell_alone("train", once, chained=True, which=which)
+    carry = w, jnp.float32(0.0), x
+    tell_inside(jax, "train", lambda carry: (*train(carry[0], carry[2]), carry[2]), carry, which)
 """
 _RETRACED = (
     _STEP
@@ -219,14 +233,16 @@ tell("step", ends=ends, spans=spans)
 _WAITED_10TH = (
     _TRAIN
     + """
+ends = []
 for i in range(200):
     w, loss = train(w, x)
-    if i == 1: loss.block_until_ready(); t = now()
-    if i % 10 == 9: last = float(loss)
-w.block_until_ready()
-tell("train", seconds=now() - t, calls=198)
+    if i % 10 == 9:
+        last = float(loss)
+        ends.append(now())
+tell("train", ends=ends, warm_up=1, every=10)
 """
 )
+_NORMS_INSIDE = 'tell_inside(jax, "norms", lambda w: w + 0.0 * jnp.sum(norms(w, x)), w)\n'
 
 _MESH = """
 mesh = jax.make_mesh((8,), ("i",))
@@ -270,18 +286,18 @@ MIXED = (
     ),
     Program("two_interleaved_free", _STEP_DATA, _INTERLEAVED, _INTERLEAVED_AFTER),
     Program("three_in_turn_waited", _STEP_DATA, _PIPELINE, _PIPELINE_AFTER),
-    Program("retraced_in_the_middle", _STEP_DATA, _RETRACED),
-    Program("smaller_last_batch", _STEP_DATA, _LAST_BATCH),
+    Program("retraced_in_the_middle", _STEP_DATA, _RETRACED, _BOTH_STEPS),
+    Program("smaller_last_batch", _STEP_DATA, _LAST_BATCH, _BOTH_TRAINS),
     Program("eager_beside", _STEP_DATA, _EAGER_BESIDE, _TRAIN_AFTER),
     Program("scan_inside_asarray", "state = jnp.array([1.0, 0.0])\n", _SCAN),
     Program("scan_inside_free", "state = jnp.array([1.0, 0.0])\n", _SCAN_FREE),
-    Program("vmap_grad_30", _STEP_DATA, _PER_EXAMPLE),
+    Program("vmap_grad_30", _STEP_DATA, _PER_EXAMPLE, _NORMS_INSIDE),
     Program("in_a_thread", _STEP_DATA, _THREAD, _TRAIN_AFTER),
     Program("error_in_the_middle", _STEP_DATA, _ERROR, _TRAIN_AFTER, raises="KeyError"),
     Program("device_put_each", _STEP_DATA, _TRANSFERRED, _STEP_AFTER),
-    Program("loss_every_tenth", _STEP_DATA, _WAITED_10TH),
+    Program("loss_every_tenth", _STEP_DATA, _WAITED_10TH, _TRAIN_AFTER),
     Program("sharded_8_waited", _MESH, _STEP + _waited(60), _STEP_AFTER, devices=8),
-    Program("sharded_8_free", _MESH, _STEP + _free("w = step(w, x)", "w", 60, "step"), devices=8),
+    Program("sharded_8_free", _MESH, _STEP + _free("w = step(w, x)", "w", 60, "step"), _STEP_INSIDE, devices=8),
     Program("shard_map_8_waited", _MESH, _SHARD_MAP + _waited(60), _STEP_AFTER, devices=8),
     Program("pmap_8_free", _PMAP_DATA, _PMAP + _free("w = step(w, x)", "w", 60, "step"), devices=8),
 )

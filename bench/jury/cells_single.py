@@ -62,23 +62,31 @@ clock.tell()
 """
 
 
-def _mean_of(call: str, result: str, times: int, name: str) -> str:
-    """Return a loop that waits for its second call and its last, with its clock: how short calls are measured."""
+def _returning(call: str, result: str, times: int, name: str) -> str:
+    """Return a loop that waits for its second call and its last, and notes when each call returned.
+
+    So short calls are measured, and calls whose results are donated. Calls of some length return when others complete.
+    """
     return f"""
+ends = []
 for i in range({times}):
     {call}
     if i == 1: {result}.block_until_ready(); t = now()
+    ends.append(now())
 {result}.block_until_ready()
-tell("{name}", seconds=now() - t, calls={times - 2})
+tell("{name}", ends=ends, seconds=now() - t, calls={times - 2})
 """
 
 
 def _beside(work: str, call: str, result: str, times: int, name: str) -> str:
     """Return a loop that works longer than its calls, for which it does not wait, with its clock."""
     return f"""
+def work():
+    global x
+    {work}
 ends = []
 for i in range({times}):
-    {work}
+    work()
     {call}
     ends.append(now())
 {result}.block_until_ready()
@@ -86,15 +94,30 @@ tell("{name}", ends=ends, calls={times - 2})
 """
 
 
-_SHORT_AFTER = 'def once():\n    global x\n    x = short(x)\n    return x\ntell_alone("short", once, chained=True)\n'
-_TRAIN_AFTER = """
+def _alone(name: str, call: str, result: str, work: str = "") -> str:
+    """Return what measures a function after the cell; each call needs the ``result`` of the last, a global name."""
+    return f"""
 def once():
-    global w
-    w, loss = train(w, x)
-    return w
-tell_alone("train", once, chained=True)
+    global {result.replace("[0]", "")}
+    {call}
+    return {result}
+tell_alone("{name}", once, chained=True{f", work={work}" if work else ""})
 """
-_STEP_AFTER = 'def once():\n    global w\n    w = step(w, x)\n    return w\ntell_alone("step", once, chained=True)\n'
+
+
+_SHORT_INSIDE = 'tell_inside(jax, "short", short, x)\n'
+_SHORT_ALONE = _alone("short", "x = short(x)", "x")
+_SHORT_AFTER = _SHORT_ALONE + _SHORT_INSIDE
+_TRAIN_INSIDE = """
+carry = w, jnp.float32(0.0), jnp.asarray(x)
+tell_inside(jax, "train", lambda carry: (*train(carry[0], carry[2]), carry[2]), carry)
+"""
+_TRAIN_AFTER = _alone("train", "w, loss = train(w, x)", "w") + _TRAIN_INSIDE
+_STEP_INSIDE = 'tell_inside(jax, "step", lambda carry: (step(*carry), carry[1]), (w, jnp.asarray(x)))\n'
+_STEP_AFTER = _alone("step", "w = step(w, x)", "w") + _STEP_INSIDE
+_STEP_BESIDE = _alone("step", "w = step(w, x)", "w", "work") + _STEP_INSIDE
+_LONG_INSIDE = 'tell_inside(jax, "long", long, a)\n'
+_PREDICT_INSIDE = 'tell_inside(jax, "predict", lambda carry: (carry[0], predict(*carry)), (w, jnp.asarray(x)))\n'
 
 _SHORT_WAIT = "x.block_until_ready()"
 _STEP_WAIT = "w.block_until_ready()"
@@ -109,11 +132,11 @@ clock.tell()
 print(w[0, 0])
 """
 _RERUN = """
-t = now()
+clock = Free("step")
 for i in range(100):
     w = step(w, x)
-w.block_until_ready()
-tell("step", seconds=now() - t, calls=100)
+    clock.note(w)
+clock.tell()
 """
 _INDEPENDENT = """
 @jax.jit
@@ -126,10 +149,13 @@ for i in range(100):
 clock.tell()
 """
 _BATCH = 'x = np.sin(np.random.normal(size=(256, 256)))[:, :128].astype("f4")'
-_NUMPY_WAITED = """
+_NUMPY_WAITED = f"""
+def work():
+    global x
+    {_BATCH}
 ends, spans = [], []
 for i in range(60):
-    x = np.sin(np.random.normal(size=(256, 256)))[:, :128].astype("f4")
+    work()
     t = now()
     w = step(w, x)
     w.block_until_ready()
@@ -153,22 +179,22 @@ SINGLE = (
         _SHORT_DATA + _SHORT + "for _ in range(3): short(x).block_until_ready()\n",
         _waiting("y = short(x)", "y.block_until_ready()", 5, "short", warm_up=0),
     ),
-    Program("short_free_30", _SHORT_DATA, _SHORT + _mean_of("x = short(x)", "x", 30, "short")),
-    Program("short_free_100", _SHORT_DATA, _SHORT + _mean_of("x = short(x)", "x", 100, "short")),
-    Program("short_free_1000", _SHORT_DATA, _SHORT + _mean_of("x = short(x)", "x", 1000, "short")),
+    Program("short_free_30", _SHORT_DATA, _SHORT + _returning("x = short(x)", "x", 30, "short"), _SHORT_INSIDE),
+    Program("short_free_100", _SHORT_DATA, _SHORT + _returning("x = short(x)", "x", 100, "short"), _SHORT_INSIDE),
+    Program("short_free_1000", _SHORT_DATA, _SHORT + _returning("x = short(x)", "x", 1000, "short"), _SHORT_INSIDE),
     Program(
         "short_waited_1000", _SHORT_DATA, _SHORT + _waiting("x = short(x)", _SHORT_WAIT, 1000, "short"), _SHORT_AFTER
     ),
     Program(
         "short_float_100", _SHORT_DATA, _SHORT + _waiting("y = short(x)", "float(y[0])", 100, "short"), _SHORT_AFTER
     ),
-    Program("short_results_kept", _SHORT_DATA, _SHORT + _KEPT_RESULTS, 'tell_alone("short", lambda: short(x))\n'),
-    Program("step_unwaited_100", _STEP_DATA, _STEP + _UNWAITED),
-    Program("step_free_30", _STEP_DATA, _STEP + _free("w = step(w, x)", "w", 30, "step")),
-    Program("step_free_1000", _STEP_DATA, _STEP + _free("w = step(w, x)", "w", 1000, "step")),
+    Program("short_results_kept", _SHORT_DATA, _SHORT + _KEPT_RESULTS, _SHORT_AFTER),
+    Program("step_unwaited_100", _STEP_DATA, _STEP + _UNWAITED, _STEP_INSIDE),
+    Program("step_free_30", _STEP_DATA, _STEP + _free("w = step(w, x)", "w", 30, "step"), _STEP_INSIDE),
+    Program("step_free_1000", _STEP_DATA, _STEP + _free("w = step(w, x)", "w", 1000, "step"), _STEP_INSIDE),
     Program("step_waited_100", _STEP_DATA, _STEP + _waiting("w = step(w, x)", _STEP_WAIT, 100, "step"), _STEP_AFTER),
-    Program("step_same_cell_again", _STEP_DATA, _STEP + _UNWAITED, again=True),
-    Program("step_warm_cell_again", _STEP_DATA + _STEP, _RERUN, again=True),
+    Program("step_same_cell_again", _STEP_DATA, _STEP + _UNWAITED, _STEP_INSIDE, again=True),
+    Program("step_warm_cell_again", _STEP_DATA + _STEP, _RERUN, _STEP_INSIDE, again=True),
     Program(
         "loss_float_100",
         _STEP_DATA,
@@ -176,38 +202,40 @@ SINGLE = (
         _TRAIN_AFTER,
     ),
     Program("asarray_30", _STEP_DATA, _STEP + _waiting("w = step(w, x)", "np.asarray(w)", 30, "step"), _STEP_AFTER),
-    Program("predict_independent", _STEP_DATA, _INDEPENDENT),
-    Program("donated_free_300", _STEP_DATA, _DONATED + _mean_of("w = step(w, x)", "w", 300, "step")),
+    Program("predict_independent", _STEP_DATA, _INDEPENDENT, _PREDICT_INSIDE),
+    Program("donated_free_300", _STEP_DATA, _DONATED + _returning("w = step(w, x)", "w", 300, "step"), _STEP_INSIDE),
     Program(
         "donated_waited_100", _STEP_DATA, _DONATED + _waiting("w = step(w, x)", _STEP_WAIT, 100, "step"), _STEP_AFTER
     ),
     Program("long_once", _LONG_DATA, _LONG + _waiting("b = long(a)", "b.block_until_ready()", 1, "long")),
     Program("long_3", _LONG_DATA, _LONG + _waiting("a = long(a)", "a.block_until_ready()", 3, "long")),
-    Program("long_free_10", _LONG_DATA, _LONG + _free("a = long(a)", "a", 10, "long")),
-    Program("long_waited_30", _LONG_DATA, _LONG + _waiting("a = long(a)", "a.block_until_ready()", 30, "long")),
+    Program("long_free_10", _LONG_DATA, _LONG + _free("a = long(a)", "a", 10, "long"), _LONG_INSIDE),
+    Program(
+        "long_waited_30", _LONG_DATA, _LONG + _waiting("a = long(a)", "a.block_until_ready()", 30, "long"), _LONG_INSIDE
+    ),
     Program(
         "numpy_beside_free",
         _STEP_DATA,
         _STEP + _beside(_BATCH, "w = step(w, x)", "w", 100, "step"),
-        _STEP_AFTER,
+        _STEP_BESIDE,
     ),
-    Program("numpy_beside_waited", _STEP_DATA, _STEP + _NUMPY_WAITED, _STEP_AFTER),
+    Program("numpy_beside_waited", _STEP_DATA, _STEP + _NUMPY_WAITED, _STEP_BESIDE),
     Program(
         "sleep_beside_free",
         _STEP_DATA,
         _STEP + _beside("time.sleep(0.01)", "w = step(w, x)", "w", 60, "step"),
-        _STEP_AFTER,
+        _STEP_BESIDE,
     ),
     Program(
         "python_beside_free",
         _STEP_DATA,
         _STEP + _beside("n = sum(k * k for k in range(60_000))", "w = step(w, x)", "w", 100, "step"),
-        _STEP_AFTER,
+        _STEP_BESIDE,
     ),
     Program(
         "python_beside_short",
         _SHORT_DATA,
         _SHORT + _beside("n = sum(k * k for k in range(20_000))", "x = short(x)", "x", 200, "short"),
-        _SHORT_AFTER,
+        _alone("short", "x = short(x)", "x", "work") + _SHORT_INSIDE,
     ),
 )

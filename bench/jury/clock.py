@@ -16,6 +16,8 @@ WARM_UP_CALLS = 2
 MAX_LATE_SHARE = 0.2
 #: Seconds for which a call is measured alone, and between how many calls that are.
 _ALONE_SECONDS, _MIN_ALONE_CALLS, _MAX_ALONE_CALLS = 0.3, 5, 300
+#: Seconds of a loop on the devices at least, and how often its slope is measured (in two halves).
+_INSIDE_SECONDS, _INSIDE_ROUNDS = 0.02, 8
 
 
 def tell(
@@ -27,20 +29,24 @@ def tell(
     calls: int = 0,
     warm_up: int = WARM_UP_CALLS,
     alone: bool = True,
+    every: int = 1,
 ) -> None:
     """Print what a program knows of a function.
 
     A program that waits for each call gives the moments ``ends`` at which each was complete and the seconds ``spans``
-    of each call; the first ``warm_up`` are left out. One that does not wait gives the ``seconds`` between the
-    completions of ``calls`` + 1 warm calls; if the loop does nothing else (``alone``), that is the time of a call, too.
+    of each call; the first ``warm_up`` are left out. One that does not wait gives the moments ``ends`` at which calls
+    returned and the ``seconds`` between the completions of ``calls`` + 1 warm calls. If the loop does nothing else
+    (``alone``), the times between are those of a call, too. ``every`` is the number of calls between two ends.
     """
     line: dict[str, Any] = {"function": function, "calls": calls, "period_ms": None, "call_ms": None}
+    periods = [(b - a) / every for a, b in itertools.pairwise(ends)][max(warm_up - 1, 0) :]
     if seconds is not None:
-        line |= {"period_ms": seconds / max(calls, 1) * 1e3, "how": "mean"}
-        line |= {"device_ms": line["period_ms"]} if alone else {}
+        mean = seconds / max(calls, 1) * 1e3
+        line |= {"how": "median", **_summarize("period", periods)} if periods else {"how": "mean", "period_ms": mean}
+        line["period_mean_ms"] = mean
+        line |= {"device_ms": line["period_ms"], "call_mean_ms": mean} if alone else {}
     else:
-        line |= {"calls": max(len(ends) - warm_up, 0), "how": "median"}
-        line |= _summarize("period", [b - a for a, b in itertools.pairwise(ends)][max(warm_up - 1, 0) :])
+        line |= {"calls": max(len(ends) - warm_up, 0) * every, "how": "median", **_summarize("period", periods)}
         line |= _summarize("call", spans[warm_up:])
     print(json.dumps(line), flush=True)
 
@@ -92,38 +98,101 @@ class Free:
                 last = max(number for number, end in enumerate(warm) if end == warm[0])  # seen at the same moment
                 later = len(warm) - 1 - last
                 line |= {"how": "mean", "period_ms": (ends[-1] - warm[0]) / later * 1e3 if later else None}
+                line |= _summarize_halves("period", warm)
             if len(self._ends) == 1:
                 line |= {"device_ms": line["period_ms"], "call_mean_ms": line.get("period_mean_ms")}
             print(json.dumps(line), flush=True)
 
 
-def _summarize(name: str, seconds: Sequence[float]) -> dict[str, float]:
-    """Return median, mean, 10th and 90th percentile in milliseconds, as far as there are enough values."""
+def _summarize(name: str, seconds: Sequence[float]) -> dict[str, Any]:
+    """Return median, mean, percentiles and the medians of both halves in milliseconds, as far as there are values."""
     if not seconds:
         return {}
-    summary = {f"{name}_ms": statistics.median(seconds) * 1e3, f"{name}_mean_ms": statistics.fmean(seconds) * 1e3}
+    summary: dict[str, Any] = {
+        f"{name}_ms": statistics.median(seconds) * 1e3,
+        f"{name}_mean_ms": statistics.fmean(seconds) * 1e3,
+    }
     if len(seconds) >= WARM_UP_CALLS:
         deciles = statistics.quantiles(seconds, n=10, method="inclusive")
         summary |= {f"{name}_low_ms": deciles[0] * 1e3, f"{name}_high_ms": deciles[-1] * 1e3}
+        middle = len(seconds) // 2
+        halves = seconds[:middle], seconds[middle:]
+        summary[f"{name}_halves_ms"] = [statistics.median(half) * 1e3 for half in halves]
     return summary
 
 
-def tell_alone(function: str, call: Callable[[], Any], *, chained: bool = False) -> None:
+def _summarize_halves(name: str, ends: Sequence[float]) -> dict[str, Any]:
+    """Return the means of both halves of a loop in milliseconds, of completions some of which were seen together."""
+    middle = len(ends) // 2
+    halves = ends[: middle + 1], ends[middle:]
+    means = [(half[-1] - half[0]) / (len(half) - 1) * 1e3 for half in halves if len(half) > 1]
+    return {f"{name}_halves_ms": means} if len(means) == len(halves) and min(means) > 0 else {}
+
+
+def tell_alone(
+    function: str,
+    call: Callable[[], Any],
+    *,
+    chained: bool = False,
+    work: Callable[[], Any] | None = None,
+    which: int | None = None,
+    slow_dispatch: bool = False,
+) -> None:
     """Print the time of a call that is waited for at once; ``call`` returns its results.
 
     If each call needs the results of the last (``chained``), calls that nobody waits for follow each other on the
-    device, and the time from one to the next is the device's time of a call: ``device_ms``.
+    device, and the time from one to the next is the device's time of a call: ``device_ms``. ``work`` is done before
+    each call that is waited for, as in the loop: then caches are cold and threads asleep. ``which`` is the number of
+    the program among those of the function. With ``slow_dispatch`` much of a call is Python's own work.
     """
     block_until_ready(call())
     spans: list[float] = []
     while len(spans) < _MIN_ALONE_CALLS or (sum(spans) < _ALONE_SECONDS and len(spans) < _MAX_ALONE_CALLS):
+        if work is not None:
+            work()
         began = time.perf_counter()
         block_until_ready(call())
         spans.append(time.perf_counter() - began)
-    line = {"function": function, "call_ms": statistics.median(spans) * 1e3}
+    line: dict[str, Any] = {"function": function, "which": which, **_summarize("call", spans)}
     if chained:
-        line["device_ms"] = statistics.median(_pace(call, len(spans) // 5 + 1) for _ in range(5)) * 1e3
+        paces = [_pace(call, len(spans) // 5 + 1) for _ in range(6)]
+        line |= _summarize("device", paces) | {"slow_dispatch": slow_dispatch}
+        del line["device_mean_ms"]
     print(json.dumps(line), flush=True)
+
+
+def tell_inside(engine: Any, function: str, body: Callable[[Any], Any], carry: Any, which: int | None = None) -> None:
+    """Print the time of a call without dispatch, by the host's clock: that of one more iteration of a loop of calls.
+
+    ``body`` passes a carry like ``carry`` from call to call inside one program of ``engine``, so nothing is dispatched
+    between calls, nothing allocated, and no profiler is active. A device cannot be faster: it is the lower end of what
+    the time on the devices may be.
+    """
+    loop = engine.jit(lambda times, carry: engine.lax.fori_loop(0, times, lambda _, carry: body(carry), carry))
+
+    def run(times: int) -> float:
+        began = time.perf_counter()
+        block_until_ready(list(engine.tree.leaves(loop(times, carry))))
+        return time.perf_counter() - began
+
+    run(1)
+    times = 1
+    while run(times) < _INSIDE_SECONDS:
+        times *= 2
+    pairs = [(run(times), run(2 * times)) for _ in range(_INSIDE_ROUNDS)]
+    middle = _INSIDE_ROUNDS // 2
+    whole, *halves = (_slope(some, times) * 1e3 for some in (pairs, pairs[:middle], pairs[middle:]))
+    line = {"function": function, "which": which, "inside_ms": whole, "inside_halves_ms": halves}
+    print(json.dumps(line), flush=True)
+
+
+def _slope(pairs: Sequence[tuple[float, float]], times: int) -> float:
+    """Return the seconds of one more iteration, from the shortest runs of so many and of twice as many iterations.
+
+    On a busy machine others only add to a run, so the shortest ones are of the loop alone.
+    """
+    short, long = (min(seconds) for seconds in zip(*pairs, strict=True))
+    return max(long - short, 0.0) / times
 
 
 def _pace(call: Callable[[], Any], calls: int) -> float:
@@ -150,12 +219,14 @@ def block_until_ready(results: Any) -> None:
 def parse(text: str) -> list[dict[str, Any]]:
     """Return what a program told in its output, a dictionary for each program of a function.
 
-    What was measured of a function after the cell is added to all of its programs that have no such time of their own.
+    What was measured of a function after the cell is added to its programs (or to the one it is of) that have no such
+    time of their own; ``call_ms`` then replaces none, and so do its mean and its halves.
     """
     lines = [json.loads(line) for line in text.splitlines() if line.startswith('{"function": ')]
     told = [line for line in lines if "period_ms" in line]
     for line in (line for line in lines if "period_ms" not in line):
-        for item in told:
-            if item["function"] == line["function"]:
-                item |= {name: value for name, value in line.items() if item.get(name) is None}
+        programs = [item for item in told if item["function"] == line["function"]]
+        for item in programs if line["which"] is None else [programs[line["which"]]]:
+            known = {name.split("_")[0] for name, value in item.items() if value is not None}
+            item |= {name: value for name, value in line.items() if name.split("_")[0] not in known}
     return told

@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 
 Kind = Literal["period", "call", "device"]
 KINDS: tuple[Kind, ...] = ("period", "call", "device")
-Mark = Literal["", "unsteady", "uncertain"]
+Mark = Literal["", "unsteady", "uncertain", "bound"]
 
 _UNITS_IN_MS = {"s": 1e3, "ms": 1.0, "µs": 1e-3, "ns": 1e-6}
 _TIME = r"([\d.,e+]+) (s|ms|µs|ns)\b"
@@ -21,15 +21,15 @@ _EACH = re.compile(rf"(≤ |at most |about |~)?{_TIME} each( on the devices?)?(?
 _MEAN = re.compile(rf"mean {_TIME}")
 _EVERY = re.compile(rf"(≤ |at most )?one every {_TIME}")
 _RAN = re.compile(r"ran [\d,]+ times?, (.*)")
-_MEDIAN = rf": median {_TIME}, 10th to 90th percentile ([\d.,]+) ?(s|ms|µs|ns)? to {_TIME}(?:, mean {_TIME})?"
+_MEDIAN = rf": median (≤ )?{_TIME}, 10th to 90th percentile ([\d.,]+) ?(s|ms|µs|ns)? to {_TIME}(?:, mean {_TIME})?"
 _BEHIND = {"period": re.compile(r"Period[^:]*" + _MEDIAN), "device": re.compile(r"Time on the devices" + _MEDIAN)}
 
 
 class Figure(NamedTuple):
     """Time that is shown of a function, in milliseconds, with its percentiles and its mean where they are shown.
 
-    ``mark`` says whether it is marked as ``uncertain`` (``≤``, or single calls instead of a figure), or as
-    ``unsteady``: calls differ. ``on_device`` is what the profiler saw, without dispatch.
+    ``mark`` says whether it is marked as ``uncertain`` (``≤``, or single calls instead of a figure), as the ``bound``
+    of a device time, or as ``unsteady``: calls differ. ``on_device`` is what the profiler saw, without dispatch.
     """
 
     kind: Kind
@@ -69,7 +69,11 @@ def figures(shown: Mapping[str, Any]) -> dict[Kind, Figure]:
         mean = _MEAN.search(clock)
         call = Figure("call", _ms(each[2], each[3]), mark=mark, mean=_ms(mean[1], mean[2]) if mean else None)
         if "profile" in clock:  # what stands behind the line is of the same calls
-            call = call._replace(on_device=True, mean=found["device"].mean if "device" in found else call.mean)
+            call = call._replace(
+                mark="bound" if each[1] and each[4] else call.mark,
+                on_device=True,
+                mean=found["device"].mean if "device" in found else call.mean,
+            )
         found["call"] = call
         if mark == "unsteady" and "period" in found:
             found["period"] = found["period"]._replace(mark=mark)
@@ -96,12 +100,14 @@ def _behind(shown: Mapping[str, Any]) -> Iterator[Figure]:
         if isinstance(times, Mapping):
             median, low, high, mean = (times.get(name) for name in ("median", "low", "high", "mean"))
             mean = mean * 1e3 if mean else None
-            yield Figure(kind, median * 1e3, low * 1e3, high * 1e3, mean=mean, on_device=kind == "device")
+            mark: Mark = "bound" if times.get("at_most") else ""
+            yield Figure(kind, median * 1e3, low * 1e3, high * 1e3, mark, mean=mean, on_device=kind == "device")
         elif "times" in shown and (found := _BEHIND[kind].search(shown["times"][-1])):
-            median, unit, low, low_unit, high, high_unit, mean, mean_unit = found.groups()
+            bound, median, unit, low, low_unit, high, high_unit, mean, mean_unit = found.groups()
             ends = _ms(low, low_unit or high_unit), _ms(high, high_unit)
             mean = _ms(mean, mean_unit) if mean else None
-            yield Figure(kind, _ms(median, unit), *ends, mean=mean, on_device=kind == "device")
+            mark = "bound" if bound else ""
+            yield Figure(kind, _ms(median, unit), *ends, mark, mean=mean, on_device=kind == "device")
 
 
 def _ms(number: str, unit: str) -> float:

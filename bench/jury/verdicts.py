@@ -9,20 +9,27 @@ from typing import Any, Literal, NamedTuple
 
 from .shown import KINDS, Figure, Kind, figures
 
+#: What is shown of a kind that is not shown.
+NO_FIGURE = Figure("call", 0.0)
 #: A figure is right within this share of the truth, and misleading beyond this factor.
 MAX_ERROR, MAX_FACTOR = 0.10, 1.5
 #: Calls shorter than this many milliseconds may be off by this many: a clock of the host includes waking up.
 SHORT_MS, SHORT_ERROR_MS = 0.2, 0.02
-#: By so many milliseconds the time on the devices may be shorter than a call that was waited for.
-DISPATCH_MS = 0.05
 #: A cell with so many warm calls has to have a number.
 MIN_CALLS = 5
 
-Verdict = Literal["right", "off", "wrong", "unsteady", "warned", ""]
+#: A truth is unsteady if those of two halves of a run differ by more than this share.
+MAX_DRIFT = 0.10
+
+Verdict = Literal["right", "off", "wrong", "unsteady", "warned", "open", ""]
 
 
 class Row(NamedTuple):
-    """Figure of one kind beside the truth, in milliseconds: one value, the ends of an interval, or none."""
+    """Figure of one kind beside the truth, in milliseconds: one value, the ends of an interval, or none.
+
+    ``drift`` is the share by which the truths of two halves of the run differ. ``has_floor`` says whether the truth of
+    a device time was measured without dispatch, too.
+    """
 
     program: str
     function: str
@@ -31,13 +38,20 @@ class Row(NamedTuple):
     kind: Kind
     true: tuple[float, ...]
     shown: Figure | None
+    drift: float = 0.0
+    has_floor: bool = False
 
     @property
     def ratio(self) -> float | None:
-        """Return shown / true; of the nearest values where median and mean differ. It is 1.0 where these overlap."""
+        """Return shown / true; of the nearest values where median and mean differ. It is 1.0 where these overlap.
+
+        What is shown as a bound alone is compared as one: it is 1.0 where the truth is below.
+        """
         if self.shown is None or not self.true:
             return None
         shown = self.shown.ms, self.shown.mean or self.shown.ms
+        if self.shown.mark == "bound":
+            return min(max(shown) / min(self.true), 1.0)
         if max(shown) < min(self.true):
             return max(shown) / min(self.true)
         return max(min(shown) / max(self.true), 1.0)
@@ -46,13 +60,33 @@ class Row(NamedTuple):
     def verdict(self) -> Verdict:
         """Return how the figure compares with the truth; ``""`` if one of them is missing.
 
-        The time on the devices of a short call is no part of what a host's clock can tell.
+        A host's clock tells only that the devices take no longer than a call: a shorter time is judged only where the
+        truth was measured without dispatch. Within 10 % of a truth that is itself unsteady by more nothing can be, nor
+        is what lies in a truth wider than the factor that misleads: what is not wrong, by more than the truth's own
+        halves, is open.
         """
         ratio = self.ratio
-        if self.shown is None or ratio is None or (self.shown.on_device and min(self.true) < SHORT_MS):
+        if self.shown is None or ratio is None:
             return ""
-        if self.shown.mark == "uncertain":
+        if self.shown.on_device and not self.has_floor and (ratio < 1 or min(self.true) < SHORT_MS):
+            return ""
+        if self.shown.mark == "uncertain" or (self.shown.mark == "bound" and ratio >= 1 - MAX_ERROR):
             return "warned"
+        if self.shown.mark == "bound":
+            return "off" if ratio >= 1 / MAX_FACTOR else "wrong"
+        verdict = self.verdict_if_steady
+        is_wide = self.shown.on_device and self.has_floor and max(self.true) > MAX_FACTOR * min(self.true)
+        if self.drift <= MAX_DRIFT and not is_wide:
+            return verdict
+        factor = MAX_FACTOR * (1 + self.drift)
+        return "wrong" if verdict == "wrong" and not 1 / factor <= ratio <= factor else "open"
+
+    @property
+    def verdict_if_steady(self) -> Verdict:
+        """Return how a figure that is no bound compares with a truth that is steady."""
+        ratio = self.ratio
+        if self.shown is None or ratio is None:
+            return ""
         error = self.shown.ms * (1 - 1 / ratio)
         if abs(ratio - 1) <= MAX_ERROR or self._is_within_resolution(error):
             return "right"
@@ -62,9 +96,8 @@ class Row(NamedTuple):
 
     def _is_within_resolution(self, error: float) -> bool:
         """Return whether an error of so many milliseconds is within what the clocks can tell apart."""
-        is_short = self.kind != "period" and max(self.true) < SHORT_MS and abs(error) <= SHORT_ERROR_MS
         is_on_device = self.shown is not None and self.shown.on_device
-        return is_short or (is_on_device and -DISPATCH_MS <= error <= 0)
+        return self.kind != "period" and not is_on_device and max(self.true) < SHORT_MS and abs(error) <= SHORT_ERROR_MS
 
 
 Judged = tuple[Row, Row, Row]
@@ -84,20 +117,40 @@ def compare(program: str, seen: Mapping[str, Any]) -> list[Judged]:
 
 
 def _compare_function(program: str, told: Mapping[str, Any], shown: Mapping[Kind, Figure]) -> Judged:
-    period, call = (
-        tuple(told[name] for name in names if told.get(name))
-        for names in (("period_ms", "period_mean_ms"), ("call_ms", "call_mean_ms", "device_ms"))
-    )
-    truths: dict[Kind, tuple[float, ...]] = {
-        "period": period,
-        "call": call,
-        "device": call,
+    has_floor = bool(told.get("inside_ms"))
+    calls = ("call_ms", "call_mean_ms", "device_ms")
+    on_device = ("inside_ms", "device_ms", *([] if told.get("slow_dispatch") else ["call_ms"])) if has_floor else calls
+    names: dict[Kind, Sequence[str]] = {
+        "period": ("period_ms", "period_mean_ms"),
+        "call": on_device if shown.get("call", NO_FIGURE).on_device else calls,
+        "device": on_device,
     }
-    period_row, call_row, device_row = (
-        Row(program, told["function"], told["calls"], told.get("how", ""), kind, truths[kind], shown.get(kind))
+    period, call, device = (
+        Row(
+            program,
+            told["function"],
+            told["calls"],
+            told.get("how", ""),
+            kind,
+            tuple(told[name] for name in names[kind] if told.get(name)),
+            shown.get(kind),
+            _drift(told, kind),
+            has_floor,
+        )
         for kind in KINDS
     )
-    return period_row, call_row, device_row
+    return period, call, device
+
+
+def _drift(told: Mapping[str, Any], kind: Kind) -> float:
+    """Return by what share the truths of two halves of a run differ, the largest of those that count for a kind."""
+    of_kind: dict[Kind, Sequence[str]] = {
+        "period": ("period",),
+        "call": ("call",) if told.get("call_ms") else ("period",),
+        "device": ("inside", "device" if told.get("device_halves_ms") else "period"),
+    }
+    halves = [told.get(f"{name}_halves_ms") for name in of_kind[kind]]
+    return max((max(both) / min(both) - 1 for both in halves if both and min(both) > 0), default=0.0)
 
 
 def middle_round(rounds: Sequence[Sequence[Judged]]) -> list[Judged]:
@@ -122,11 +175,14 @@ HEAD = [
 ]
 LEGEND = (
     f"A number is right within {MAX_ERROR:.0%} of the program's own clock; a call under {SHORT_MS * 1e3:.0f} µs within "
-    f"{SHORT_ERROR_MS * 1e3:.0f} µs. Device time may be {DISPATCH_MS * 1e3:.0f} µs shorter than a call that is waited "
-    f"for, and is not judged of such short calls. *Wrong* is off by more than {MAX_FACTOR} times without a mark; "
+    f"{SHORT_ERROR_MS * 1e3:.0f} µs. The truth of a device time is between an iteration of a loop of calls inside one "
+    "program and the time from call to call (or of a call that is waited for); without one only longer ones are "
+    "judged, and of short calls none. *Wrong* is off by more than "
+    f"{MAX_FACTOR} times without a mark; *open* are numbers, right or off, whose truths in two halves of a run differ "
+    f"by more than {MAX_DRIFT:.0%}, and device times whose truth is an interval wider than {MAX_FACTOR} times; "
     "*warned* is marked with ≤ or lists single calls; *unsteady* is neither right nor unmarked. Of two values, one is "
-    "the median and one the mean of calls that differ, or (as truth) the time of a call on the devices and that of one "
-    "waited for: what is between is right. ~: only the mean of a loop is known."
+    "the median and one the mean of calls that differ, or both are ends of a truth: what is between is right. ~: only "
+    "the mean of a loop is known."
 )
 
 
@@ -153,7 +209,7 @@ def _true(row: Row) -> str:
 def _shown(row: Row) -> list[str]:
     if row.shown is None:
         return ["", ""]
-    mark = {"uncertain": "≤ ", "unsteady": "± "}.get(row.shown.mark, "")
+    mark = {"uncertain": "≤ ", "bound": "≤ ", "unsteady": "± "}.get(row.shown.mark, "")
     mean = row.shown.mean or row.shown.ms
     shown = "-".join(dict.fromkeys(f"{value:.3g}" for value in sorted((row.shown.ms, mean))))
     return [f"{mark}{shown}", "" if row.ratio is None else f"**{row.ratio:.2f}**"]
@@ -161,9 +217,9 @@ def _shown(row: Row) -> list[str]:
 
 SUMMARY_HEAD = [
     f"| the jury: numbers within {MAX_ERROR:.0%} | load average | periods | times of a call | device times | all "
-    "| median error | wrong | unsteady | warned "
+    "| median error | wrong | unsteady | warned | open (of those right) "
     f"| functions with a number, of those with {MIN_CALLS} warm calls or more |",
-    "|---|---|---|---|---|---|---|---|---|---|---|",
+    "|---|---|---|---|---|---|---|---|---|---|---|---|",
 ]
 
 
@@ -173,17 +229,19 @@ def summary_row(title: str, every: Sequence[Judged], load_average: float) -> str
     cells = [title, load, *(_share_right([judged[place] for judged in every]) for place in range(len(KINDS)))]
     rows = [row for judged in every for row in judged if row.verdict]
     verdicts = [row.verdict for row in rows]
-    errors = [abs((row.ratio or 1.0) - 1) for row in rows if row.verdict != "warned"]
+    errors = [abs((row.ratio or 1.0) - 1) for row in rows if row.verdict not in ("warned", "open")]
+    unsteady = [row.verdict_if_steady for row in rows if row.verdict == "open"]
     cells += [f"**{_share_right(rows)}**", f"{statistics.median(errors):.0%}" if errors else ""]
     cells += [str(verdicts.count(name)) for name in ("wrong", "unsteady", "warned")]
+    cells.append(f"{len(unsteady)} ({unsteady.count('right')})" if unsteady else "0")
     enough = [judged for judged in every if judged[0].calls >= MIN_CALLS]
     numbered = sum(1 for judged in enough if any(row.shown is not None for row in judged))
     return f"| {' | '.join([*cells, f'{numbered} of {len(enough)}'])} |"
 
 
 def _share_right(rows: Sequence[Row]) -> str:
-    """Return how many of the figures that are not marked with ≤ are right."""
-    verdicts = [row.verdict for row in rows if row.verdict not in ("", "warned")]
+    """Return how many are right of the figures that are not marked with ≤ and whose truths are steady."""
+    verdicts = [row.verdict for row in rows if row.verdict not in ("", "warned", "open")]
     right = verdicts.count("right")
     return f"{right} of {len(verdicts)} ({right / len(verdicts):.0%})" if verdicts else "-"
 

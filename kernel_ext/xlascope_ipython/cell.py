@@ -57,7 +57,7 @@ class WatchedCell:
         self._shown = self._received = self._has_ended = False
         self._introduced: set[int | None] = set()
         self._failed: set[str] = set()
-        self._sampler = Sampler(first=self._note_call, holds_arguments=True)
+        self._sampler = Sampler(first=self._note_call, holds_arguments=True, earlier=record_cache.profiles)
         self._subscription: records.Subscription | None = None
         self._accountant: TimeAccountant
         self._executed: dict[int, Executed] = {}

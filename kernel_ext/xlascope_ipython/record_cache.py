@@ -6,6 +6,7 @@ import dataclasses
 from collections import OrderedDict
 from collections.abc import Iterator
 
+from xlascope.inspect.running.earlier_profiles import EarlierProfiles
 from xlascope.records import Compiled, Record, Started, Traced
 from xlascope.records.stages import Stages
 
@@ -18,10 +19,12 @@ MAX_COMPILATIONS_PER_PROGRAM = 8
 class RecordCache:
     """Cache of ``Traced`` and ``Compiled`` records by program, so that later cells can show them again.
 
-    At most ``MAX_PROGRAMS`` are stored; the least recently used is evicted first.
+    At most ``MAX_PROGRAMS`` are stored; the least recently used is evicted first. ``profiles`` has their latest
+    profiles, which a short cell shows.
     """
 
     def __init__(self) -> None:
+        self.profiles = EarlierProfiles()
         self._programs: OrderedDict[int, Stages] = OrderedDict()
 
     def add(self, record: Record) -> None:

@@ -15,6 +15,7 @@ from xlascope.records import Record, TimeAccount, Traced
 from xlascope_widgets.library import library
 
 from .cell import WatchedCell
+from .idle_work import IdleWork
 from .record_cache import RecordCache
 from .views import PinnedPanel, Strip, SummaryLine, has_widgets
 
@@ -33,6 +34,7 @@ class Scope:
         self.time_account: TimeAccount | None = None
         self._shell = shell
         self._record_cache = RecordCache()
+        self._idle_work = IdleWork()
         self._cell: WatchedCell | None = None
         self._depth = 0
         self._strips: dict[str, Strip] = {}
@@ -97,7 +99,7 @@ class Scope:
             return
         self.on(opened=True)
         if has_widgets(self._shell):
-            self._pinned = PinnedPanel(self._shell)
+            self._pinned = PinnedPanel(self._shell, self._idle_work)
             self._pinned.begin(self._history)
             self._pinned.pin()
             if self._cell is not None:
@@ -112,7 +114,7 @@ class Scope:
         if strip is None or not library().docks:
             return
         self.on(opened=True)
-        self._pinned = PinnedPanel(self._shell)
+        self._pinned = PinnedPanel(self._shell, self._idle_work)
         strip.mirror_in(self._pinned)
         self._pinned.dock()
 
@@ -134,6 +136,7 @@ class Scope:
             for name, hook in self._hooks():
                 self._shell.events.unregister(name, hook)
             self._finish_cell(None)
+            self._idle_work.flush()
 
     def _hooks(self) -> tuple[tuple[str, Callable[..., Any]], ...]:
         return ("pre_run_cell", self._on_pre_run_cell), ("post_run_cell", self._on_post_run_cell)
@@ -142,6 +145,7 @@ class Scope:
         self._depth += 1
         if self._depth > 1:  # a magic runs a cell within the cell
             return
+        self._idle_work.begin_cell()
         try:
             self._cell = self._make_cell(info)
             if self._cell is not None:
@@ -161,6 +165,7 @@ class Scope:
 
     def _finish_cell(self, result: ExecutionResult | None) -> None:
         cell, self._cell, self._depth = self._cell, None, 0
+        self._idle_work.end_cell()
         try:
             if cell is not None:
                 cell.finish(result)
@@ -175,7 +180,11 @@ class Scope:
             return SummaryLine()
         number = getattr(info, "cell_id", None)
         self._history = CellHistory() if number is None else self._histories.setdefault(number, CellHistory())
-        view = self._pinned or (self._strips.get(number) if number is not None else None) or Strip(self._shell)
+        view = (
+            self._pinned
+            or (self._strips.get(number) if number is not None else None)
+            or Strip(self._shell, self._idle_work)
+        )
         view.begin(self._history)
         if self._pinned is None:
             self._recent = (view, *(strip for strip in self._recent[:1] if strip is not view))

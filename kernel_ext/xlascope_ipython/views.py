@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -13,7 +14,7 @@ from xlascope.analysis.cell_runs import CellHistory, CellRun
 from xlascope.analysis.job.job_text import job_text, summarize_job
 from xlascope.analysis.retraces import RetracedFunction, Retraces, format_heading
 from xlascope.inspect import Comparison, Inspection, Look, Renderer
-from xlascope.records import Failure, JobReport, Record, TimeAccount, Traced
+from xlascope.records import Compiled, Failure, JobReport, Record, TimeAccount, Traced
 from xlascope.records.plain import plain
 from xlascope.records.stages import Stages
 from xlascope_widgets import Panel, text
@@ -24,6 +25,7 @@ from xlascope_widgets.text import clip_text
 
 from .answers import ANSWERS, AnswersWithDiff
 from .cell_titles import cell_number
+from .idle_work import IdleWork
 from .result_health import STAGE
 from .value_views import VIEWS
 
@@ -39,6 +41,9 @@ _TABS = {
     "timings": "hottest",
     "why": "replay",
 }
+
+#: A picture is drawn when the cell ends if it took so many times as long, or if it traced or compiled a program.
+MIN_SECONDS_PER_DRAWING = 200.0
 
 #: What a cell shows whose panel is docked.
 _DOCKED_TEXT = "xlascope shows the cell that ran last beside the notebook, until %scope on or its tab is closed."
@@ -91,11 +96,18 @@ class Strip:
     """Panel below a cell, collapsed to one line unless it is opened; a :class:`~.cell.View`.
 
     Each run of the cell begins with :meth:`begin` and is shown by the same widget, so that the page finds what the user
-    opened, selected and zoomed to as it was. Records that arrive before :meth:`show` wait.
+    opened, selected and zoomed to as it was. Records that arrive before :meth:`show` wait. The picture for a saved
+    notebook is drawn when the cell has ended or, if that would take much of a short cell's time, as ``idle_work``.
     """
 
-    def __init__(self, shell: InteractiveShell) -> None:
+    #: Seconds that drawing took last.
+    _drawing_seconds = 0.07
+
+    def __init__(self, shell: InteractiveShell, idle_work: IdleWork) -> None:
         self._shell = shell
+        self._idle_work = idle_work
+        self._began = time.time()
+        self._has_built = False
         self._display_id = ""
         self._waiting: list[Record] = []
         self._lock = threading.RLock()
@@ -110,6 +122,8 @@ class Strip:
         """Prepare for a run of the cell that has this history; nothing changes before the run is shown."""
         with self._lock:
             self._next_history, self._receiving, self._waiting = history, False, []
+            self._began, self._has_built = time.time(), False
+            self._idle_work.discard(self)
 
     def show(self, opened: bool, answerable: bool = True) -> None:
         """Show the running cell below itself, ``opened`` or as the user left it; it may not be ``answerable`` here."""
@@ -167,6 +181,7 @@ class Strip:
 
     def receive(self, record: Record) -> None:
         with self._lock:
+            self._has_built |= isinstance(record, Traced | Compiled) and record.time >= self._began
             if not self._receiving or self._panel is None:
                 self._waiting.append(record)
                 return
@@ -180,15 +195,28 @@ class Strip:
             self._panel.finish()
             self._finished = True
             self._runs_until_now()
-            self.refresh()
+            self.refresh(drawn=self._is_worth_drawing() or not self._idle_work.add(self, self.refresh))
         mirror, self._mirror = self._mirror, None
         if mirror is not None:
             mirror.finish()
 
-    def refresh(self) -> None:
-        """Publish the output for a saved notebook once the cell has ended, and again when the page asks for it."""
+    def _is_worth_drawing(self) -> bool:
+        """Return whether the picture is to be drawn as part of the cell that has just ended."""
+        if self._has_built or (self._panel is not None and self._panel.has_no_page):
+            return True
+        return time.time() - self._began >= MIN_SECONDS_PER_DRAWING * self._drawing_seconds
+
+    def refresh(self, *, drawn: bool = True) -> None:
+        """Publish the output for a saved notebook once the cell has ended, and again when the page asks for it.
+
+        Without ``drawn`` it is text alone.
+        """
         if self._finished and self._panel is not None:
-            self._publish(*self._panel.bundle(), update=True)
+            began = time.thread_time()
+            self._publish(*self._panel.bundle(drawn=drawn), update=True)
+            if drawn:
+                self._idle_work.discard(self)
+                self._drawing_seconds = time.thread_time() - began
 
     def mirror_in(self, pinned: PinnedPanel) -> None:
         """Show in a pinned panel what this one shows, until its cell ends."""
@@ -211,8 +239,8 @@ class PinnedPanel(Strip):
     Where the page can dock it, it stands beside the notebook, otherwise below the cell that pinned it.
     """
 
-    def __init__(self, shell: InteractiveShell) -> None:
-        super().__init__(shell)
+    def __init__(self, shell: InteractiveShell, idle_work: IdleWork) -> None:
+        super().__init__(shell, idle_work)
         self._panel = self._new_panel("unpin", opened=True)
 
     @property
@@ -263,12 +291,12 @@ class PinnedPanel(Strip):
         super().finish()
         self._receiving = False
 
-    def refresh(self) -> None:
+    def refresh(self, *, drawn: bool = True) -> None:
         """Publish the output of the cell that pinned it, and dock the panel once the page can do that."""
         if not self._display_id:
             return
         if not library().docks:
-            super().refresh()
+            super().refresh(drawn=drawn)
         elif not self.is_docked:
             self.dock()
             self._publish(*_DOCKED, update=True)

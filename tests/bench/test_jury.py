@@ -19,6 +19,8 @@ from bench.jury.shown import Figure, figures, line_of
 from bench.jury.verdicts import Row, compare, failing, middle_round, summary_row, table
 from bench.watched import Interval
 
+import xlascope as xs
+
 #: Iterations of a loop here, and of the one that fails in the middle.
 MAX_ITERATIONS, MAX_FAILING_ITERATIONS = 4, 61
 IN_PROCESS = [program for program in PROGRAMS.values() if program.engine == "xlascope" and program.devices == 1]
@@ -90,11 +92,29 @@ def test_warm_up_calls_are_no_part_of_the_truth(capsys: pytest.CaptureFixture[st
 def test_what_is_measured_after_the_cell_fills_what_is_missing(capsys: pytest.CaptureFixture[str]) -> None:
     clock.tell("f", seconds=1.0, calls=100, alone=False)
     clock.tell("g", ends=[1.0, 2.0, 3.0], spans=[0.5, 0.5, 0.5])
+    clock.tell("g", ends=[1.0, 2.0, 4.0])
     clock.tell_alone("f", list, chained=True)
-    clock.tell_alone("g", list)
-    f, g = clock.parse(capsys.readouterr().out)
+    clock.tell_alone("g", list, which=0)
+    clock.tell_alone("g", list, which=1, work=list)
+    f, g, other = clock.parse(capsys.readouterr().out)
     assert f["period_ms"] == 10.0 and 0 < f["call_ms"] < 10.0 and f["device_ms"] > 0
-    assert g["call_ms"] == 500.0
+    assert g["call_ms"] == 500.0 and "device_ms" not in g
+    assert 0 < other["call_ms"] < 500.0
+
+
+def test_of_a_loop_that_waits_for_nothing_there_is_a_median_and_a_mean(capsys: pytest.CaptureFixture[str]) -> None:
+    clock.tell("f", ends=[1.0, 2.0, 2.5, 3.0, 3.5], seconds=2.4, calls=3)
+    clock.tell("g", ends=[0.0, 1.0, 2.0, 4.0], warm_up=1, every=10)
+    f, g = clock.parse(capsys.readouterr().out)
+    assert (f["period_ms"], f["device_ms"], round(f["call_mean_ms"])) == (500.0, 500.0, 800)
+    assert g["calls"] == 30 and g["period_ms"] == 100.0 and g["period_halves_ms"] == pytest.approx([100.0, 150.0])
+
+
+def test_an_iteration_of_a_loop_on_the_devices_is_a_call_without_dispatch(capsys: pytest.CaptureFixture[str]) -> None:
+    clock.tell("f", seconds=1.0, calls=100)
+    clock.tell_inside(xs, "f", lambda x: xs.numpy.tanh(x) + x, xs.numpy.ones(30_000))
+    (told,) = clock.parse(capsys.readouterr().out)
+    assert 1e-4 < told["inside_ms"] < 10.0 and len(told["inside_halves_ms"]) == 2
 
 
 # Figures -------------------------------------------------------------------------------------------------------------
@@ -130,6 +150,19 @@ BEHIND = (
             {"text": "traced f: 1 in 1 ms; ran 9 times, 2 ms each (host clock)", "period": PERIOD, "device_time": None},
             "2 ms each (host clock)",
             {"call": (2.0, ""), "period": (2.0, "")},
+        ),
+        (
+            {
+                "text": "traced f: 1 in 1 ms; ran 9 times, ≤ 1 µs each on the device (profiler), one every 2 ms",
+                "device_time": {"median": 1e-6, "low": 1e-6, "high": 2e-6, "mean": 1e-6, "at_most": True},
+            },
+            "≤ 1 µs each on the device (profiler), one every 2 ms",
+            {"call": (1e-3, "bound"), "device": (1e-3, "bound"), "period": (2.0, "")},
+        ),
+        (
+            {"times": ["2 ms each", "host clock", "", BEHIND.replace("median 85 µs", "median ≤ 85 µs")]},
+            "2 ms each (host clock)",
+            {"call": (2.0, ""), "period": (2.0, ""), "device": (0.085, "bound")},
         ),
     ],
 )
@@ -176,7 +209,7 @@ def test_a_figure_beside_the_truth(true: tuple[float, ...], ms: float, said: str
 
 
 def test_device_time_may_lack_the_dispatch_and_a_period_nothing() -> None:
-    assert Row("p", "f", 9, "", "device", (0.3,), Figure("device", 0.26, on_device=True)).verdict == "right"
+    assert Row("p", "f", 9, "", "device", (0.3,), Figure("device", 0.26, on_device=True)).verdict == ""
     assert Row("p", "f", 9, "", "device", (0.3,), Figure("device", 0.34, on_device=True)).verdict == "off"
     assert Row("p", "f", 9, "", "period", (0.03,), Figure("period", 0.04)).verdict == "off"
     assert Row("p", "f", 9, "", "device", (0.03,), Figure("device", 0.001, on_device=True)).verdict == ""
@@ -187,6 +220,41 @@ def test_a_figure_that_is_marked_is_not_wrong() -> None:
     for mark, said in marks.items():
         assert Row("p", "f", 9, "", "call", (2.0,), Figure("call", 9.0, mark=mark)).verdict == said
     assert Row("p", "f", 9, "", "call", (2.0,), Figure("call", 2.0, mark="uncertain")).verdict == "warned"
+
+
+@pytest.mark.parametrize(
+    ("kind", "true", "figure", "drift", "said"),
+    [
+        ("period", (2.0,), Figure("period", 2.1), 0.05, "right"),
+        ("period", (2.0,), Figure("period", 2.1), 0.15, "open"),
+        ("period", (2.0,), Figure("period", 3.1), 0.15, "open"),  # it may be 2.1 in the half that was seen
+        ("period", (2.0,), Figure("period", 3.6), 0.15, "wrong"),
+        ("period", (2.0,), Figure("period", 3.1, mark="unsteady"), 0.15, "open"),
+        ("device", (0.5, 0.6), Figure("device", 0.55, on_device=True), 0.0, "right"),
+        ("device", (0.5, 0.6), Figure("device", 0.44, on_device=True), 0.0, "off"),  # no allowance for a dispatch
+        ("device", (0.5, 0.6), Figure("device", 0.95, on_device=True), 0.0, "wrong"),
+        ("device", (3.6e-4, 1e-2), Figure("device", 7e-4, on_device=True), 0.0, "open"),
+        ("device", (3.6e-4, 1e-2), Figure("device", 2e-2, on_device=True), 0.0, "wrong"),
+        ("device", (3.6e-4, 1e-2), Figure("device", 7e-4, on_device=True, mark="bound"), 0.0, "warned"),
+        ("device", (3.6e-3, 1e-2), Figure("device", 7e-4, on_device=True, mark="bound"), 0.0, "wrong"),
+        ("device", (8e-4, 1e-2), Figure("device", 7e-4, on_device=True, mark="bound"), 0.0, "off"),
+    ],
+)
+def test_what_a_truth_cannot_tell_is_open(
+    kind: Any, true: tuple[float, ...], figure: Figure, drift: float, said: str
+) -> None:
+    assert Row("p", "f", 9, "", kind, true, figure, drift, kind == "device").verdict == said
+
+
+def test_a_device_time_is_compared_with_a_loop_on_the_device_and_the_time_from_call_to_call() -> None:
+    device = {"device_time": {"median": 8e-4, "low": 8e-4, "high": 8e-4, "mean": 8e-4}}
+    true = {"call_ms": 1.5, "device_ms": 0.9, "inside_ms": 0.85}
+    ((_, _, row),) = compare("p", seen(true, device))
+    assert row.true == (0.85, 0.9, 1.5) and row.verdict == "open" and row.verdict_if_steady == "right"
+    ((_, _, row),) = compare("p", seen(true | {"slow_dispatch": True}, device))
+    assert row.true == (0.85, 0.9) and row.verdict == "right"
+    ((_, _, row),) = compare("p", seen({"call_ms": 0.78}, device))
+    assert row.true == (0.78,) and row.verdict == "right"
 
 
 def test_median_and_mean_are_compared_with_median_and_mean() -> None:
@@ -211,7 +279,7 @@ def test_the_table_and_its_summary() -> None:
     assert all(line.count("|") == head.count("|") for line in (good, bad, silent))
     assert "**1.00** |  |  | right |" in good and "**3.00** |  |  | wrong |" in bad and "| no number |" in silent
     said = summary_row("here", found, 0.25)
-    assert said == "| here | 0.2 | - | 1 of 2 (50%) | - | **1 of 2 (50%)** | 100% | 1 | 0 | 0 | 2 of 3 |"
+    assert said == "| here | 0.2 | - | 1 of 2 (50%) | - | **1 of 2 (50%)** | 100% | 1 | 0 | 0 | 0 | 2 of 3 |"
     assert failing(found) == ["bad", "silent"]
 
 

@@ -62,6 +62,37 @@ def test_what_stays_shows_picture_and_text_without_any_widget(kernel: Any) -> No
     assert "<script" not in data["text/html"] and "<style" not in data["text/html"]
 
 
+def test_a_short_cell_that_runs_again_shows_the_kernels_of_its_last_profile(kernel: Any) -> None:
+    kernel.run("import time\nuntil = time.time() + 1.5\nwhile time.time() < until: w = update(w, x)")
+    executed = kernel.run("y = update(w, x)").live[-1]["programs"][0]["executed"]
+    assert executed["calls"] == 1 and executed["observed"] > 0
+    assert any("an earlier run" in note for note in executed["notes"])
+
+
+def next_update(kernel: Any) -> str:
+    """What the next update of a display shows, of whichever cell."""
+    while (message := kernel.client.get_iopub_msg(timeout=30))["msg_type"] != "update_display_data":
+        pass
+    return str(message["content"]["data"]["text/html"])
+
+
+def test_the_picture_of_a_short_cell_that_runs_again_is_drawn_when_the_kernel_is_idle(kernel: Any) -> None:
+    kernel.run("y = update(w, x)")
+    run_again = [kernel.run("y = update(w, x)").final["data"]["text/html"] for _ in range(2)]
+    assert not any("<img" in html for html in run_again) and "ran 1 time" in run_again[1]
+    assert "<img" in next_update(kernel)
+    built = "@xs.jit\ndef other(x): return x + 1\ny = other(x)"
+    assert "<img" in kernel.run(built).final["data"]["text/html"]
+
+
+def test_pictures_that_wait_are_drawn_when_watching_ends(kernel: Any) -> None:
+    kernel.run("y = update(w, x)")
+    assert "<img" not in kernel.run("y = update(w, x)").final["data"]["text/html"]
+    kernel.client.execute("%scope off")
+    assert "<img" in next_update(kernel)
+    kernel.run("%scope on")
+
+
 def test_a_cell_that_does_nothing_shows_nothing(kernel: Any) -> None:
     assert not kernel.run("1 + 1").of("display_data", "comm_open")
 

@@ -11,17 +11,21 @@ from xlascope.records.plain import plain
 from .doctor import doctor_html
 from .picture import draw, draw_diff
 from .program_store import ProgramStore
-from .text import clip_text, store_text, value_texts
+from .text import store_text, value_texts
 
 #: The maximum size of a picture; larger ones are drawn with less detail, so that a notebook grows by less than 200 kB.
 MAX_SVG_CHARS = 115_000
 
 
-def fallback_html(store: ProgramStore) -> str:
-    """Return HTML with the picture of the main program, its findings, and the text of the largest programs."""
-    summary = escape(clip_text(store_text(store, most=5)))
+def fallback_html(store: ProgramStore, text: str, *, drawn: bool = True) -> str:
+    """Return HTML with the main program's findings and picture and the ``text`` of the largest ones.
+
+    Without ``drawn`` there is no picture.
+    """
+    summary = escape(text)
     head = escape(plain(store_text(store, jaxpr=False, most=1).splitlines()[0]))
-    pictures = f"<p>{head}</p>{doctor_html(store)}{_values_html(store)}{image_element(store, head)}"
+    image = image_element(store, head) if drawn else ""
+    pictures = f"<p>{head}</p>{doctor_html(store)}{_values_html(store)}{image}"
     return f"{pictures}<details><summary>as text</summary><pre>{summary}</pre></details>"
 
 

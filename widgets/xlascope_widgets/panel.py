@@ -166,14 +166,16 @@ class Panel(PageWidget):
         """
         self._scheduler.restart(cell)
 
-    def bundle(self) -> tuple[dict[str, Any], dict[str, Any]]:
+    def bundle(self, *, drawn: bool = True) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return data and metadata to display: the widget, and a picture and text where it cannot be shown.
+
+        Without ``drawn`` there is text alone: drawing a picture takes some 70 ms of processor time.
 
         In a page that mounts panels (see :class:`~xlascope_widgets.library.Library`) the picture alone is
         enough, and a saved notebook shows it again without a kernel. The same holds without any page, as
         under ``jupyter nbconvert --execute``.
         """
-        return self._make_bundle(self._static_bundle())
+        return self._make_bundle(self._static_bundle(drawn=drawn))
 
     def bundle_before(self, text: str) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return data and metadata to display before there are records, with ``text`` in place of a picture."""
@@ -192,12 +194,22 @@ class Panel(PageWidget):
     def _repr_mimebundle_(self, **_options: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         return self.bundle()
 
-    def _static_bundle(self) -> dict[str, str]:
+    def _static_bundle(self, *, drawn: bool) -> dict[str, str]:
         store = self._scheduler.store
-        return {
-            "text/plain": clip_text(store_text(store, most=MAX_PROGRAMS_IN_TEXT)),
-            "text/html": fallback_html(store),
-        }
+        text = clip_text(store_text(store, most=MAX_PROGRAMS_IN_TEXT))
+        return {"text/plain": text, "text/html": fallback_html(store, text, drawn=drawn)}
+
+    def send_state(self, key: str | Iterable[str] | None = None) -> None:
+        """Send the traits named by ``key`` (None: all) to the page; none of them holds bytes, so none is looked for.
+
+        ipywidgets walks through the whole state before each message: of a panel that takes longer than encoding it.
+        """
+        state = self.get_state(key=key)
+        if not state:
+            return
+        # What the page is known to have is updated, as in the method that this replaces.
+        self._property_lock.update({name: value for name, value in state.items() if name in self._property_lock})
+        self._send({"method": "update", "state": state, "buffer_paths": []})
 
     def _receive_answer(self, record: Record) -> None:
         self.receive(record)

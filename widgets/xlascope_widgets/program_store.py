@@ -32,6 +32,7 @@ from xlascope.records import (
 from xlascope.records.stages import Stages
 
 from .compared_programs import AFTER, records_of_both
+from .identity_cache import IdentityCache
 
 #: The maximum number of stored programs; a cell with ten thousand single operations has as many.
 MAX_PROGRAMS = 1_000
@@ -52,6 +53,30 @@ class StaticCosts(NamedTuple):
     locations: EquationLocations
     flops: Mapping[str, float]
     kernels: KernelCosts
+
+
+_STATIC_COSTS: IdentityCache[StaticCosts] = IdentityCache()
+_LOCATIONS: IdentityCache[EquationLocations] = IdentityCache()
+_WITH_PRODUCTS: IdentityCache[Compiled] = IdentityCache()
+_EQUATION_COUNTS: IdentityCache[int] = IdentityCache()
+
+
+def _add_products(compiled: Compiled, traced: Traced | None) -> Compiled:
+    """Return a compilation with the transposes that are folded into products; the same object for the same records."""
+    if traced is None:
+        return compiled
+    parts = (compiled, traced.jaxpr, traced.traits)
+    return _WITH_PRODUCTS.get_or_compute(parts, (), lambda: add_folded_products(compiled, traced))
+
+
+def _locate(traced: Traced) -> EquationLocations:
+    """Return the lines of a program's equations."""
+    return _LOCATIONS.get_or_compute((traced.jaxpr,), (), lambda: equation_locations(traced))
+
+
+def _count_equations(traced: Traced) -> int:
+    """Return the number of a program's equations, those of bodies included."""
+    return _EQUATION_COUNTS.get_or_compute((traced.jaxpr,), (), lambda: sum(1 for _ in traced.jaxpr.walk()))
 
 
 @dataclass
@@ -78,9 +103,9 @@ class ProgramState(Stages):
     def receive(self, record: Record) -> bool:
         """Add a record; return whether it changes what is drawn, not only numbers."""
         if isinstance(record, Traced):
-            self.function, self.equations = record.function, sum(1 for _ in record.jaxpr.walk())
+            self.function, self.equations = record.function, _count_equations(record)
         if isinstance(record, Compiled) and not record.target:
-            record = add_folded_products(record, self.traced)
+            record = _add_products(record, self.traced)
         changed = super().receive(record)
         if changed and self.asked:
             self.answer_count += 1
@@ -108,12 +133,17 @@ class ProgramState(Stages):
         """Return what follows from a program's trace and compilation, cached until it is compiled again."""
         made_of = (self.traced, self.compiled)
         if self._static_cache is None or not are_identical(self._static_cache[0], made_of):
-            places = equation_locations(self.traced) if self.traced is not None else {}
-            costs = StaticCosts(places, {}, {})
+            places = _locate(self.traced) if self.traced is not None else {}
+            self._static_cache = made_of, StaticCosts(places, {}, {})
             if self.traced is not None and self.compiled is not None:
-                costs = StaticCosts(places, self._kernel_flops(), estimate_kernel_costs(self.traced, self.compiled))
-            self._static_cache = made_of, costs
+                parts = (self.traced.jaxpr, self.traced.traits, self.compiled)
+                self._static_cache = made_of, _STATIC_COSTS.get_or_compute(parts, (), lambda: self._estimate(places))
         return self._static_cache[1]
+
+    def _estimate(self, places: EquationLocations) -> StaticCosts:
+        """Return the costs of a program that is traced and compiled; ``places`` are the lines of its equations."""
+        assert self.traced is not None and self.compiled is not None
+        return StaticCosts(places, self._kernel_flops(), estimate_kernel_costs(self.traced, self.compiled))
 
     def _kernel_flops(self) -> dict[str, float]:
         """Return the floating-point operations of the program's kernels, as far as they can be estimated."""

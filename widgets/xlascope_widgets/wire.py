@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from xlascope.records import (
     Ceilings,
+    Compiled,
     Failure,
     SourceRange,
     SourceText,
@@ -16,11 +17,15 @@ from xlascope.records import (
 
 from .encoding import JSON as JSON
 from .encoding import JaxprEncoder
+from .identity_cache import IdentityCache
 from .panes import encode_panes
 from .program_store import ProgramState, are_identical
 from .sanitize import is_safe, sanitize, sanitize_if_needed
 from .wire_compiler import encode_compiled, encode_findings, encode_shardings
 from .wire_measured import encode_executed, encode_memory, encode_stages
+
+_TRACES: IdentityCache[JSON] = IdentityCache()
+_COMPILATIONS: IdentityCache[JSON] = IdentityCache()
 
 
 def encode_heavy(program: ProgramState) -> JSON:
@@ -34,23 +39,33 @@ def _encode_trace_once(program: ProgramState) -> JSON:
     if record is None:
         return {"files": []}
     if program.encoded_trace is None or program.encoded_trace[0] is not record:
-        files: list[str] = []
-        program.encoded_trace = record, sanitize_if_needed(_encode_trace(record, files) | {"files": files})
+        parts, values = (record.jaxpr, record.sources), (record.reason, record.call_site)
+        program.encoded_trace = record, _TRACES.get_or_compute(parts, values, lambda: _encode_with_files(record))
     return program.encoded_trace[1]
+
+
+def _encode_with_files(record: Traced) -> JSON:
+    files: list[str] = []
+    return sanitize_if_needed(_encode_trace(record, files) | {"files": files})
 
 
 def _encode_compiled_state(program: ProgramState) -> JSON:
     wire: JSON = {"number": program.number, "function": program.title}
     if program.compiled is not None:
-        wire |= (
-            encode_compiled(program.compiled)
-            | encode_memory(program.compiled)
-            | encode_shardings(program.traced, program.compiled)
-        )
+        wire |= _encode_compilation(program.traced, program.compiled)
     wire |= encode_panes(program)
     if program.asked:
         wire |= encode_findings(program.asked.values()) | {"found": program.answer_count}
     return wire
+
+
+def _encode_compilation(traced: Traced | None, compiled: Compiled) -> JSON:
+    """Encode a compilation; of the same records it is the same object."""
+
+    def encode() -> JSON:
+        return encode_compiled(compiled) | encode_memory(compiled) | encode_shardings(traced, compiled)
+
+    return encode() if traced is None else _COMPILATIONS.get_or_compute((compiled, traced.jaxpr), (), encode)
 
 
 def encode_light(program: ProgramState, ceilings: Ceilings | None = None) -> JSON:

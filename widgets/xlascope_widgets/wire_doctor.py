@@ -71,7 +71,7 @@ def get_diagnosis(program: ProgramState, retraces: Retraces, account: TimeAccoun
     key = (*made_of, *retraced, account)
     if program.diagnosis_cache is None or not _are_identical(program.diagnosis_cache[0], key):
         evidence_records: list[Record] = [record for record in made_of if record is not None]
-        evidence = Evidence.of(evidence_records, retraced, cell=account)
+        evidence = Evidence.of(evidence_records, retraced, cell=account, call_times=program.account)
         program.diagnosis_cache = key, diagnose(evidence) if evidence is not None else None
     return program.diagnosis_cache[1]
 

@@ -22,6 +22,8 @@ LONGER_FACTOR = 1.1
 #: Calls are unsteady if the 90th percentile exceeds the 10th by this factor, or the mean differs from the median by
 #: this fraction.
 UNSTEADY_FACTOR, UNSTEADY_MEAN_FRACTION = 2.0, 0.1
+#: Times that are scaled by less than this fraction need no explanation.
+MIN_SCALING = 0.02
 
 
 class CallTimeWords(NamedTuple):
@@ -62,11 +64,11 @@ def word_call_times(run: Executed) -> CallTimeWords:
         words = f"≤ {seconds(run.step)}{_each(run)}" if period is None else f"one every {seconds(period.median)}"
         return CallTimeWords(words, clock)
     is_longer = period is not None and period.median > LONGER_FACTOR * run.step
-    step, where, times = run.step, "", None if is_longer else period
+    step, where, times, bound = run.step, "", None if is_longer else period, ""
     if run.clock == "profile":
         times = run.device_time
         if times is not None and is_longer:
-            step, where = times.median, " on the device"
+            step, where, bound = times.median, " on the device", "≤ " if times.at_most else ""
         elif times is not None and step > LONGER_FACTOR * times.median:
             times = None  # the step of a small call includes its dispatch
     if times is not None and _is_unsteady(times):
@@ -74,7 +76,7 @@ def word_call_times(run: Executed) -> CallTimeWords:
         if abs(times.mean - times.median) > UNSTEADY_MEAN_FRACTION * times.median:
             clock += f": mean {seconds(times.mean)}"
     every = f"one every {seconds(period.median)}" if period is not None and is_longer else ""
-    return CallTimeWords(f"{seconds(step)}{_each(run)}{where}", clock, every)
+    return CallTimeWords(f"{bound}{seconds(step)}{_each(run)}{where}", clock, every)
 
 
 def explain_call_times(run: Executed) -> list[str]:
@@ -92,11 +94,21 @@ def explain_call_times(run: Executed) -> list[str]:
         sentences.append("Time of a call by the host's clock, without the profiler, until its results are ready.")
     if run.device_time is not None:
         sentences.append(f"Time on the devices: {describe_distribution(run.device_time)}.")
+        sentences += _explain_device_time(run.device_time)
     elif run.clock == "profile" and run.step:
         sentences.append("Time by the profiler's clock, which slows a call down a little.")
     if run.warm_up and run.period is not None:
         sentences.append(f"The first {plural(run.warm_up, 'call')} (warm-up) not included.")
     return sentences
+
+
+def _explain_device_time(times: TimeDistribution) -> list[str]:
+    """Return how much of a time on the devices is the profiler's own, as sentences."""
+    if times.at_most:
+        return ["It is an upper bound: more than a tenth of so short a call is the profiler's own time."]
+    if times.scale < 1 - MIN_SCALING:
+        return [f"The profiler made calls slower: its times are multiplied by {times.scale:.2f}."]
+    return []
 
 
 def describe_distribution(times: TimeDistribution) -> str:
@@ -109,7 +121,8 @@ def describe_distribution(times: TimeDistribution) -> str:
     spread = "no percentiles"
     if times.low != times.high:
         spread = f"{describe_percentiles(times)}, mean {seconds(times.mean)}"
-    return f"median {seconds(times.median)}, {spread}, {plural(times.calls, 'warm call')}, {clock}"
+    bound = "≤ " if times.at_most else ""
+    return f"median {bound}{seconds(times.median)}, {spread}, {plural(times.calls, 'warm call')}, {clock}"
 
 
 def describe_percentiles(times: TimeDistribution) -> str:

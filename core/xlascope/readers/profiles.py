@@ -9,7 +9,7 @@ import itertools
 import re
 import statistics
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -40,7 +40,8 @@ class ModuleProfile:
     calls or, if there are none, the recorded part of one (``whole=False``). ``runs`` counts every run of a
     kernel. ``call_seconds`` is the median time in which a call of a function of the module's name returned to its
     caller, 0.0 without such calls: a small program runs within that time, a large one continues after it.
-    ``durations`` are the seconds of the complete calls, in order.
+    ``durations`` are the seconds of the complete calls, in order, and ``intervals`` those from the begin of one to the
+    begin of the next.
     """
 
     module: str
@@ -52,6 +53,7 @@ class ModuleProfile:
     runs: int = 0
     call_seconds: float = 0.0
     durations: tuple[float, ...] = ()
+    intervals: tuple[float, ...] = ()
 
 
 #: Unique labels of modules that share a name, by name and program id.
@@ -134,6 +136,17 @@ def _build_module_profile(
         runs=len(events),
         call_seconds=statistics.median(_call_durations(module, window.calls) or [0.0]),
         durations=tuple(durations),
+        intervals=_intervals(runs, complete_runs),
+    )
+
+
+def _intervals(runs: Sequence[list[Event]], complete_runs: Sequence[list[Event]]) -> tuple[float, ...]:
+    """Return the seconds from begin to begin of successive runs, where both are complete."""
+    complete = {id(run) for run in complete_runs}
+    return tuple(
+        min(event.start for event in later) - min(event.start for event in run)
+        for run, later in itertools.pairwise(runs)
+        if id(run) in complete and id(later) in complete
     )
 
 

@@ -220,7 +220,9 @@ class TimeDistribution:
     """Distribution of the seconds of warm calls: median, 10th percentile (``low``) and 90th percentile (``high``).
 
     ``mean`` exceeds the median where some calls were disturbed. ``calls`` is the number of warm calls that it was
-    measured on, by the clock ``clock``. Calls are warm from the second one on that found everything compiled.
+    measured on, by the clock ``clock``. Calls are warm from the second one on that found everything compiled. With
+    ``at_most`` they are upper bounds: the profiler's own time is a large part of such short calls. ``scale`` is the
+    factor that is applied to all of them, because the profiler made the calls slower than others were.
     """
 
     median: float
@@ -229,6 +231,8 @@ class TimeDistribution:
     mean: float
     calls: int
     clock: Literal["host", "profile"]
+    at_most: bool = False
+    scale: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)

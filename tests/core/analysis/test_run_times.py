@@ -1,8 +1,10 @@
 """Words for the time of calls."""
 
+import dataclasses
+
 import pytest
 
-from xlascope.analysis.run_times import describe_call_times
+from xlascope.analysis.run_times import describe_call_times, describe_distribution, explain_call_times
 from xlascope.records import Executed, TimeDistribution
 
 
@@ -39,3 +41,25 @@ def test_dispatch_is_not_called_time_on_the_device(
         device_time=None if device is None else make_distribution(device, "profile"),
     )
     assert describe_call_times(run) == words
+
+
+@pytest.mark.parametrize(
+    ("changes", "words", "median", "explained"),
+    [
+        ({}, "5 µs each on the device (profiler), one every 2 ms", "median 5 µs", ""),
+        ({"at_most": True}, "≤ 5 µs each on the device (profiler), one every 2 ms", "median ≤ 5 µs", "an upper bound"),
+        ({"scale": 0.75}, "5 µs each on the device (profiler), one every 2 ms", "median 5 µs", "multiplied by 0.75"),
+        ({"scale": 0.99}, "5 µs each on the device (profiler), one every 2 ms", "median 5 µs", ""),
+    ],
+)
+def test_what_the_profiler_adds_to_a_device_time_is_said(
+    changes: dict[str, object], words: str, median: str, explained: str
+) -> None:
+    device = dataclasses.replace(make_distribution(5e-6, "profile"), **changes)  # type: ignore[arg-type]
+    run = Executed(
+        1, "f", 0.0, 100, 0.2, 0.0, 50, 1e-5, (), "profile", period=make_distribution(2e-3), device_time=device
+    )
+    assert describe_call_times(run) == words
+    assert describe_distribution(device).startswith(median)
+    sentences = " ".join(explain_call_times(run))
+    assert explained in sentences and bool(explained) == ("profiler's own" in sentences or "multiplied" in sentences)

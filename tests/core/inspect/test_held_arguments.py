@@ -90,3 +90,14 @@ def test_a_sampler_that_stops_listens_no_more() -> None:
     sampler.stop()
     assert len(held_arguments.call_listeners) == before
     assert len(sampler.take_calls()[0]) == 1
+
+
+def test_sizes_of_arguments_are_read_at_few_calls(sampler: Sampler, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+    function = make_function()
+    function(jnp.float32(0))
+    for holder in sampler._holders.values():
+        monkeypatch.setattr(holder, "_may_hold", lambda *made: bool(asked.append(made)))
+    for number in range(12):
+        function(jnp.float32(number))
+    assert 1 <= len(asked) < 6

@@ -4,7 +4,8 @@ from typing import NamedTuple
 
 import pytest
 
-from xlascope.inspect.running.accumulator import ProgramTally
+from xlascope.inspect.running.accumulator import EARLIER_NOTE, ProgramTally
+from xlascope.inspect.running.earlier_profiles import EarlierProfiles
 from xlascope.inspect.running.profiler_schedule import (
     CALIBRATION_WINDOW_SECONDS,
     MAX_BACKOFF_WINDOWS,
@@ -14,7 +15,7 @@ from xlascope.inspect.running.profiler_schedule import (
 )
 from xlascope.inspect.running.step_time import Completion, CompletionHistory, StepTimes
 from xlascope.readers.profiles import ModuleProfile
-from xlascope.records.events import DeviceTime, KernelTime
+from xlascope.records.events import DeviceTime, KernelTime, TimeDistribution
 from xlascope.xla.profiling.profiler_windows import MAX_WHOLE_CALL_SECONDS
 
 
@@ -162,6 +163,62 @@ def test_a_profile_of_first_calls_gives_way_to_one_of_warm_calls() -> None:
     assert warm.observed_calls == 6 and not warm.notes
     assert warm.device_time is not None and warm.device_time.median == pytest.approx(0.1)
     assert (warm.device_time.calls, warm.device_time.clock) == (6, "profile")
+
+
+def test_a_program_begins_with_its_profile_of_an_earlier_run() -> None:
+    def ran(seconds: float, calls: int) -> ModuleProfile:
+        device = DeviceTime("cpu:0", seconds * calls, (KernelTime("one", calls, seconds * calls),), ())
+        return ModuleProfile("m", 1, calls, seconds, (device,), seconds * calls, durations=(seconds,) * calls)
+
+    profiles = EarlierProfiles()
+    first, cold, unknown = (ProgramTally(number, "f", 0.0, calls=10, seconds=1.0) for number in (1, 2, 3))
+    first.add_window([ran(0.1, 6)])
+    cold.add_window([ran(0.1, 2)], warm=False)
+    profiles.store({1: first, 2: cold, 3: unknown})
+    again, *others = (ProgramTally(number, "f", 1.0, calls=10, seconds=1.0) for number in (1, 2, 3))
+    for tally in (again, *others):
+        profiles.begin(tally)
+    assert again.is_earlier and not any(tally.is_earlier for tally in others)
+    shown = again.record()
+    assert (shown.observed_calls, shown.devices, shown.device_time) == (6, first.record().devices, None)
+    assert shown.notes == (EARLIER_NOTE,) and again.needs_profile
+    profiles.store({1: again})  # it is no newer
+    again.add_window([ran(0.4, 1)], warm=False)
+    assert again.record().devices == shown.devices
+    again.add_window([ran(0.2, 5)])
+    newer = again.record()
+    assert newer.observed_calls == 5 and not newer.notes and not again.needs_profile
+    assert newer.device_time is not None and newer.device_time.median == pytest.approx(0.2)
+    recompiled = ProgramTally(1, "f", 2.0, calls=1)
+    profiles.begin(recompiled)
+    recompiled.forget_earlier()
+    assert not recompiled.observed and not recompiled.record().devices
+
+
+DEVICE_TIMES = {  # seconds of calls, from begin to begin, runs of kernels in a call, the period; the median, its bound
+    "as the profiler has it": (5e-4, 6e-4, 9, None, 5e-4, False),
+    "the profiler makes calls slower": (5e-4, 6e-4, 9, 4.8e-4, 4e-4, False),
+    "other calls are slower": (5e-4, 6e-4, 9, 8e-4, 5e-4, False),
+    "the devices mostly wait": (5e-4, 2e-3, 9, 1e-3, 5e-4, False),
+    "calls overlap": (5e-4, 3e-4, 9, 2e-4, 5e-4, False),
+    "one short kernel": (8e-7, 1e-5, 1, 1e-5, 8e-7, True),
+    "one kernel of five microseconds": (5e-6, 1e-5, 1, 1e-5, 5e-6, False),
+    "many short kernels": (2e-5, 1e-4, 10, 1e-4, 2e-5, True),
+}
+
+
+@pytest.mark.parametrize("case", DEVICE_TIMES)
+def test_a_device_time_is_without_what_the_profiler_takes_or_a_bound(case: str) -> None:
+    seconds, interval, kernels, period, median, is_bound = DEVICE_TIMES[case]
+    device = DeviceTime("cpu:0", seconds * 9, (KernelTime("one", 9 * kernels, seconds * 9),), ())
+    tally = ProgramTally(1, "f", 0.0, calls=10, seconds=1.0)
+    tally.add_window(
+        [ModuleProfile("m", 1, 9, seconds, (device,), 9 * seconds, 0, 0.0, (seconds,) * 9, (interval,) * 8)]
+    )
+    of_loop = None if period is None else TimeDistribution(*[period] * 4, 90, "host")
+    found = tally.record(period=of_loop).device_time
+    assert found is not None and found.median == found.mean == pytest.approx(median)
+    assert found.at_most == is_bound and found.scale == pytest.approx(median / seconds)
 
 
 def test_each_program_with_a_fair_share_of_the_time_gets_five_windows() -> None:

@@ -189,3 +189,67 @@ def test_results_that_are_donated_leave_the_moments_of_return() -> None:
         pace.add_donated(1, number, 0.002 * (number - 32))
     found = pace.period(1)
     assert found is not None and found.median == pytest.approx(0.002, rel=0.02)
+
+
+NOTING = {  # seconds of noting a call, and of the period; whether a call has ended when it returned
+    "calls that have ended": (4e-5, 1e-5, lambda number: True, 1e-5),
+    "short calls, most of which have ended": (4e-5, 1e-5, lambda number: number % 3 > 0, 1e-5),
+    "short calls, a third of which has ended": (4e-5, 1e-5, lambda number: number % 3 == 0, 1e-5),
+    "long calls, noted while they run": (4e-5, 1e-3, lambda number: False, 1e-3),
+}
+
+
+@pytest.mark.parametrize("loop", NOTING)
+def test_noting_calls_is_no_part_of_a_period_that_it_makes_longer(loop: str) -> None:
+    noting, period, has_ended, seconds = NOTING[loop]
+    pace = CompletionHistory(Completion(0, {}, 0.0, 0.0, waited=False))
+    now, overhead = 0.0, 0.0
+    for number in range(1, 400):
+        now += period
+        if number < 12 or not number % 20:
+            waited = not has_ended(number)
+            done = now + 1e-6 * waited
+            pace.add_completion(Completion(1, {1: number}, now, done, waited=waited, overhead=overhead))
+            is_hidden = period > noting
+            now, overhead = now + noting * (not is_hidden), overhead + noting
+    found = pace.period(1)
+    assert found is not None and found.median == pytest.approx(seconds, rel=0.05)
+    assert found.mean == pytest.approx(seconds, rel=0.1)
+
+
+def test_a_call_before_the_warm_ones_is_not_the_time_of_calls_that_were_noticed_late() -> None:
+    pace = CompletionHistory(Completion(0, {}, 0.0, 0.0, waited=False))
+    pace.add_completion(Completion(1, {1: 1}, 2e-4, 2e-4, waited=True, began=0.0))  # it compiled
+    assert StepTimes(pace, {}).step(1) == StepTime(2e-4, "host")
+    for number in range(2, 13):
+        returned = 2e-4 + 1e-5 * number
+        pace.add_completion(Completion(1, {1: number}, returned, 8e-4, waited=True, late=True))
+    found = StepTimes(pace, {}).step(1)
+    assert found.at_most or not found.seconds
+
+
+def test_waiting_for_room_in_the_queue_is_no_part_of_a_call() -> None:
+    calls = [Call(1, 8e-4), Call(2, 5e-5)] * 30
+    times = StepTimes(pace_of(calls), {1: 8e-4, 2: 5e-5}, {1: 4e-4, 2: 4e-4})
+    assert times.step(2).seconds == pytest.approx(5e-5, rel=0.05)
+    inline = [Call(1, 4e-5, before=1e-3, inline=True)] * 30
+    assert StepTimes(pace_of(inline), {1: 5e-6}, {1: 4e-5}).step(1).seconds == pytest.approx(4e-5, rel=0.02)
+
+
+def test_calls_that_seem_to_be_queued_for_longer_than_their_profile_were_noticed_late() -> None:
+    pace = CompletionHistory(Completion(0, {}, 0.0, 0.0, waited=False))
+    for number in range(1, 30):  # 0.5 ms of the program, and Python holds the interpreter for 3 ms after each call
+        returned = 3e-3 * number - 3.1e-3
+        pace.add_completion(Completion(1, {1: number}, returned, 3e-3 * number, waited=True, queued=True))
+    assert StepTimes(pace, {}).step(1).seconds == pytest.approx(3e-3, rel=0.01)
+    assert StepTimes(pace, {1: 6e-4}, {1: 2e-5}).step(1) == StepTime(6e-4, "profile")
+
+
+def test_a_share_that_is_far_below_the_profile_is_no_time_of_a_call() -> None:
+    pace = CompletionHistory(Completion(0, {}, 0.0, 0.0, waited=False))
+    for number in range(1, 31):  # both are noticed together, the second one 10 µs after the first
+        pace.add_completion(Completion(1, {1: number, 2: number - 1}, 0.0, 1e-3 * number, waited=True, queued=True))
+        ended = 1e-3 * number + 1e-5
+        pace.add_completion(Completion(2, {1: number, 2: number}, 0.0, ended, waited=True, queued=True))
+    assert StepTimes(pace, {}).step(2).seconds == pytest.approx(1e-5, rel=0.01)
+    assert StepTimes(pace, {1: 9e-4, 2: 8e-5}).step(2) == StepTime(8e-5, "profile")

@@ -105,6 +105,7 @@ def test_calls_cut_by_the_window_are_not_counted() -> None:
     for entries in (("a", "b"), ()):
         module = only(profile(events), *entries)
         assert (module.observed_calls, micros(module.step), module.runs) == (3, 10, 8)
+        assert list(map(micros, module.intervals)) == [10, 10]
         (device,) = module.devices
         assert {each.kernel: each.calls for each in device.kernels} == {"a": 3, "b": 3}, "parts are not mixed in"
         assert micros(device.busy) == 30 and device.whole

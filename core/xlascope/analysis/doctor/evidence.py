@@ -109,7 +109,7 @@ class Evidence:
 
     ``retraces`` are the avoidable traces of its function, newest first. ``copied`` and ``narrowed`` are about its
     NumPy arguments, ``eager`` is the call as written if the function is not jitted. ``cell`` is the account of the
-    cell, or of the script, that calls it.
+    cell, or of the script, that calls it. ``call_times`` is the breakdown of a call (None: it is computed).
     """
 
     traced: Traced
@@ -122,6 +122,7 @@ class Evidence:
     eager: EagerCall | None = None
     narrowed: Narrowed | None = None
     cell: TimeAccount | None = None
+    call_times: CallTimes | None = None
 
     @classmethod
     def of(
@@ -132,22 +133,24 @@ class Evidence:
         eager: EagerCall | None = None,
         narrowed: Narrowed | None = None,
         cell: TimeAccount | None = None,
+        call_times: CallTimes | None = None,
     ) -> Evidence | None:
         """Return the evidence in one program's records, or None if no trace is among them.
 
-        Of several measurements the latest counts. The other arguments are stored as they are.
+        Of several measurements the latest counts. The other arguments are stored as they are; ``call_times`` is the
+        breakdown of a call, if the caller knows it.
         """
         stages = Stages.of(records)
         if stages.traced is None:
             return None
         parts = stages.traced, stages.compiled, stages.executed, stages.ceilings, stages.lowered
-        return cls(*parts, retraces, copied, eager, narrowed, cell)
+        return cls(*parts, retraces, copied, eager, narrowed, cell, call_times)
 
     @cached_property
     def account(self) -> CallTimes | None:
         """Return the breakdown of the time of a call; None without a measurement."""
-        if self.executed is None:
-            return None
+        if self.executed is None or self.call_times is not None:
+            return self.call_times
         return break_down_call(self.executed, self.compiled, self.traced)
 
     @cached_property

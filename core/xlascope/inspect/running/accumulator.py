@@ -25,6 +25,7 @@ MIXED_NOTE = (
     "several programs of this function are called by turns (arguments of other shapes): their calls are not told "
     "apart, so their number is uncertain and there is no period"
 )
+EARLIER_NOTE = "the shares of kernels are those of an earlier run of this program"
 #: Number of profiled calls of which the durations are stored.
 MAX_DURATIONS = 4096
 
@@ -38,13 +39,15 @@ class ProgramTally:
     of calls. ``max_window`` are the seconds of the longest window without a complete call, ``parts`` the most that
     such a window recorded, and ``profiling`` the processor time of profiling until a complete call was recorded.
 
-    ``durations`` are the profiler's seconds of the complete calls. They are of warm calls if ``is_warm``; a profile of
+    ``durations`` are the profiler's seconds of the complete calls and ``intervals`` those from begin to begin. They are
+    of warm calls if ``is_warm``; a profile of
     the first calls is replaced by that of warm ones.
 
     ``modules`` has a value for each module that the trace was compiled to, equal for modules with the same kernels;
     only calls of ``module`` and of modules with its value are added up. ``quick`` are the modules compiled quickly,
-    to be replaced by optimized ones. ``profiled_calls`` counts the complete calls of all modules. ``notes`` say, once
-    each, which parts of the windows could not be read.
+    to be replaced by optimized ones. With ``is_earlier`` the sums are of an earlier run of the program, until a
+    complete call is profiled. ``profiled_calls`` counts the complete calls of all modules. ``notes`` say, once each,
+    which parts of the windows could not be read.
     """
 
     program: int
@@ -66,8 +69,22 @@ class ProgramTally:
     quick: set[str] = field(default_factory=set)
     profiled_calls: int = 0
     durations: deque[float] = field(default_factory=lambda: deque(maxlen=MAX_DURATIONS))
+    intervals: deque[float] = field(default_factory=lambda: deque(maxlen=MAX_DURATIONS))
     is_warm: bool = False
     has_warm_calls: bool = False
+    is_earlier: bool = False
+
+    def begin_with(self, earlier: ProgramTally) -> None:
+        """Take over the sums of an earlier run; its durations are not, as they are no times of this one."""
+        self.module, self.observed, self.profiled = earlier.module, earlier.observed, earlier.profiled
+        self.steps, self.call_seconds = list(earlier.steps), list(earlier.call_seconds)
+        self.devices, self.is_warm, self.is_earlier = dict(earlier.devices), True, True
+
+    def forget_earlier(self) -> None:
+        """Forget the sums of an earlier run, as the program was compiled again or is profiled now."""
+        if self.is_earlier:
+            self.is_earlier = self.is_warm = False
+            self._start_module("")
 
     def add_calls(self, calls: int, seconds: float) -> None:
         """Add ``calls`` calls that took ``seconds`` together by the host's clock."""
@@ -77,7 +94,7 @@ class ProgramTally:
     @property
     def needs_profile(self) -> bool:
         """Return whether no complete call was profiled, or no warm one though there are warm calls now."""
-        return not self.observed or (self.has_warm_calls and not self.is_warm)
+        return not self.observed or self.is_earlier or (self.has_warm_calls and not self.is_warm)
 
     @property
     def has_device_time(self) -> bool:
@@ -92,6 +109,8 @@ class ProgramTally:
         window_profiles = list(profiles)
         complete = [profile for profile in window_profiles if profile.observed_calls]
         warm = warm or sum(profile.observed_calls for profile in complete) >= MIN_WARM_FACTOR * WARM_UP_AFTER_COMPILING
+        if complete and warm:
+            self.forget_earlier()
         if complete and warm and not self.is_warm:
             self.is_warm = True
             self._start_module("")
@@ -117,11 +136,13 @@ class ProgramTally:
         self.module, self.observed, self.profiled = module, 0, 0.0
         self.steps, self.call_seconds, self.devices = [], [], {}
         self.durations.clear()
+        self.intervals.clear()
 
     def _add_profile(self, profile: ModuleProfile) -> None:
         self.observed += profile.observed_calls
         self.profiled += profile.seconds
         self.durations.extend(profile.durations)
+        self.intervals.extend(profile.intervals)
         self.steps.append((profile.step, profile.observed_calls))
         self.call_seconds.append((profile.call_seconds, profile.observed_calls))
         for device in profile.devices:
@@ -168,10 +189,15 @@ class ProgramTally:
             profiling=self.profiling if self.observed else 0.0,
             module=self.module,
             period=period,
-            device_time=distribution_of_calls(self.durations) if self.has_device_time else None,
+            device_time=self._device_time(period) if self.has_device_time else None,
             first_calls=() if period is not None else tuple(log.first_calls),
             warm_up=max((log.warm_from or 1) - 1, 0),
         )
+
+    def _device_time(self, period: records.TimeDistribution | None) -> records.TimeDistribution | None:
+        """Return the time of a call on the devices, by the share of the ``period`` where the profiler changed it."""
+        runs = max((sum(kernel.calls for kernel in item.kernels) for item in self.devices.values()), default=0)
+        return distribution_of_calls(self.durations, self.intervals, runs / max(self.observed, 1), period)
 
     def _missing_notes(self) -> Iterable[str]:
         """Yield notes about incomplete calls, quickly compiled versions, and traces compiled several times."""
@@ -180,6 +206,8 @@ class ProgramTally:
                 f": a call is longer than the profiler's window of {self.max_window:.3g} s" if self.max_window else ""
             )
             yield f"no whole step was seen{window}"
+        if self.is_earlier:
+            yield EARLIER_NOTE
         if self.observed and not self.is_warm:
             yield (
                 f"kernels and their times are of the first {_count_calls(self.observed)}, which may be slower than "

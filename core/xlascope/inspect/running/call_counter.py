@@ -18,8 +18,10 @@ HoldsArguments = Callable[[Any, Any], bool]
 
 #: Results are passed on after all of the first calls of one function, then after ever rarer ones, and after
 #: :meth:`CallCounter.ask`. This covers a short cell, whose calls may all be dispatched before the first is done. Noting
-#: a call takes some 20 µs, so shorter calls are reported more rarely.
+#: a call takes some 20 µs, so shorter calls are reported more rarely; where it takes longer, as results are many, also
+#: calls shorter than ``MIN_NOTINGS_PER_CALL`` times as long.
 FIRST_REPORTED_CALLS, REPORT_GROWTH, SHORT_CALL_REPORT_GROWTH, SHORT_CALL_SECONDS = 12, 1.12, 1.3, 3e-4
+MIN_NOTINGS_PER_CALL = 12.0
 UNREACHABLE_COUNT = 1 << 62
 
 
@@ -32,7 +34,7 @@ class CallCounter:
     after the call, and must not store the results.
 
     The arguments of the latest call of each function are held until :meth:`stop` if ``holds(key, arguments)`` says so,
-    which is asked whenever a call is passed on.
+    which is asked at calls that are ever rarer, and at the first one after :meth:`ask`.
     """
 
     def __init__(self, runs: ExecutionEngine, on_call: CallListener, holds: HoldsArguments | None = None) -> None:
@@ -110,10 +112,13 @@ def _make_counter(
     mark = UNREACHABLE_COUNT
     pending_requests = 0
     without_key = 0
+    noted = 0
+    noting_seconds = 0.0
     counts: dict[Any, int] = {}
     due: dict[Any, int] = {}
     latest: dict[Any, tuple[int, float]] = {}
     is_holding = False
+    is_size_due = False
     arguments_held: Any = None
     holding: dict[Any, bool] = {}
     latest_arguments: dict[Any, Any] = {}
@@ -128,7 +133,7 @@ def _make_counter(
             switch(function, (args, kwargs), out)
 
     def switch(function: Any, arguments: Any, out: Any) -> None:
-        nonlocal current, key, count, mark, pending_requests, without_key
+        nonlocal current, key, count, mark, pending_requests, without_key, is_size_due
         if inspecting():
             return
         before, new_calls = key, count
@@ -150,9 +155,20 @@ def _make_counter(
             due[key] = calls + 1 if calls < FIRST_REPORTED_CALLS else int(calls * find_growth(key, calls))
         mark = 1 if pending_requests else due[key] - calls
         if holds is not None:
-            hold(arguments, first or is_requested or is_due)
+            # Whether arguments are small takes long to find out where they are many: not at each of the first calls.
+            hold(
+                arguments, first or is_size_due or (is_due and (calls > FIRST_REPORTED_CALLS or not calls & calls - 1))
+            )
+            is_size_due = False
         if first or is_requested or is_due:
-            _notify(on_call, key, arguments, out, first)
+            note(arguments, out, first)
+
+    def note(arguments: Any, out: Any, first: bool) -> None:
+        nonlocal noted, noting_seconds
+        began = time.perf_counter()
+        _notify(on_call, key, arguments, out, first)
+        if not first:  # whoever is told of the first call does more than note it
+            noted, noting_seconds = noted + 1, noting_seconds + time.perf_counter() - began
 
     def store_held(before: Any) -> None:
         nonlocal is_holding, arguments_held
@@ -180,7 +196,8 @@ def _make_counter(
         now = time.perf_counter()
         calls_before, before = latest.get(function_key, (0, now))
         latest[function_key] = calls, now
-        is_short = now - before < SHORT_CALL_SECONDS * (calls - calls_before)
+        short_seconds = max(SHORT_CALL_SECONDS, MIN_NOTINGS_PER_CALL * noting_seconds / max(noted, 1))
+        is_short = now - before < short_seconds * (calls - calls_before)
         return SHORT_CALL_REPORT_GROWTH if is_short else REPORT_GROWTH
 
     def read_counts() -> dict[Any, int]:
@@ -194,8 +211,8 @@ def _make_counter(
         return without_key + (count if key is None else 0)
 
     def ask(calls: int) -> None:
-        nonlocal pending_requests, mark
-        pending_requests, mark = calls, 0
+        nonlocal pending_requests, mark, is_size_due
+        pending_requests, mark, is_size_due = calls, 0, True
 
     return _CounterFunctions(
         hook, read_counts, lambda function_key: function_key in counts, ask, read_without_key, take_arguments

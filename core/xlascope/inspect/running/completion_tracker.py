@@ -17,6 +17,8 @@ from .engines import Shapes
 
 #: Maximum number of pending calls. If results are never used, calls can be dispatched faster than they complete.
 MAX_PENDING_CALLS = 64
+#: Number of functions of which the position of the smallest result is stored.
+MAX_POSITIONS = 1024
 #: Number of calls whose results were ready at once that are passed on together: each time wakes up a thread, which
 #: would take longer than the call of a small program.
 BATCH_CALLS = 16
@@ -67,6 +69,7 @@ class CompletionTracker:
         self._thread: threading.Thread | None = None
         self._batch: deque[_Pending] = deque()
         self._latest: _Pending | None = None
+        self._positions: dict[Any, tuple[int, int]] = {}
         self._added = self._ended = 0
 
     @property
@@ -81,7 +84,7 @@ class CompletionTracker:
         """
         if self._waiting.qsize() >= MAX_PENDING_CALLS:
             return
-        smallest = _smallest_array(out())
+        smallest = self._choose_array(call.program if call.function is None else call.function, out())
         if smallest is None:
             return
         is_ready = smallest.is_ready()
@@ -93,6 +96,20 @@ class CompletionTracker:
         self._batch.append(self._latest)
         if not is_ready or len(self._batch) >= BATCH_CALLS or self._added == 1:
             self.flush()
+
+    def _choose_array(self, function: Any, out: Sequence[Any]) -> Any:
+        """Return the smallest array of a call's results, by its position in an earlier call's; None of none.
+
+        All results of a call are ready at once. The smallest one is looked for once per function: a step of a large
+        model has thousands.
+        """
+        number, index = self._positions.get(function, (-1, 0))
+        if number == len(out) and hasattr(out[index], "is_ready") and not out[index].is_deleted():
+            return out[index]
+        smallest = _smallest_array(out)
+        if smallest is not None and len(self._positions) < MAX_POSITIONS:
+            self._positions[function] = len(out), next(n for n, leaf in enumerate(out) if leaf is smallest)
+        return smallest
 
     def flush(self) -> None:
         """Pass all calls on to the tracker's thread; called on any thread."""

@@ -26,6 +26,7 @@ from ..inspection_scope import inspecting
 from .call_counter import CallCounter
 from .call_gate import CallGate
 from .completion_tracker import CompletionTracker, DispatchedCall
+from .earlier_profiles import SECONDS_BEFORE_PROFILE, EarlierProfiles
 from .engines import (
     ArgumentHolder,
     DispatchListener,
@@ -52,6 +53,8 @@ MAX_CLOSING_SECONDS = 2.0
 #: Number of successive calls whose completion is recorded after a compilation, and at each read of the counts; calls
 #: shorter than `MIN_BURST_CALL_SECONDS` would be slowed down by more than a hundredth, so only two are recorded.
 CALLS_AFTER_COMPILING, BURST_CALLS, PAIR_OF_CALLS, MIN_BURST_CALL_SECONDS = 8, 32, 2, 1e-3
+#: Fraction of the time that noting such calls may take of the calling thread; on the others it takes about as much.
+MAX_NOTING_FRACTION = 0.002
 #: A program that made no call for so many seconds, and waits for none, counts as idle.
 IDLE_SECONDS = 0.5
 
@@ -76,7 +79,8 @@ class Sampler:
     ``Traced`` and ``Compiled``, if it was created before the start. ``first`` is called with each jitted function
     at its first call, on the calling thread. With ``windows=False`` calls are counted, not timed. With
     ``holds_arguments`` the arguments of each function's latest call are held, where they are small
-    (:meth:`take_calls`).
+    (:meth:`take_calls`). Programs with a profile in ``earlier`` begin with it, and if all have one they are profiled
+    only after :data:`SECONDS_BEFORE_PROFILE`.
     """
 
     def __init__(
@@ -86,6 +90,7 @@ class Sampler:
         first: Callable[[Any], None] | None = None,
         windows: bool = True,
         holds_arguments: bool = False,
+        earlier: EarlierProfiles | None = None,
     ) -> None:
         self._emit = emit
         self._first = first
@@ -98,8 +103,9 @@ class Sampler:
         self._completions = CompletionTracker(self._on_completion)
         self._gate = CallGate()
         self._held_since: float | None = None
-        self._stall = self._overhead = 0.0
-        self._running = RunningPrograms(self._programs_of)
+        self._stall = self._overhead = self._noting = 0.0
+        self._noted = 0
+        self._running = RunningPrograms(self._programs_of, earlier)
         self._schedule = ProfilerSchedule()
         self._starts: dict[int, int] = {}
         self._began: dict[tuple[int, int], float] = {}
@@ -111,7 +117,7 @@ class Sampler:
         self._thread: threading.Thread | None = None
         self._subscription: records.Subscription | None = None
         self._last_count_time = time.perf_counter()
-        self._not_before = 0.0
+        self._not_before = self._woken = 0.0
         self._busy = self._is_stopped = self._knows_engine = False
         self._unsubscribe: Callable[[], None] | None = None
 
@@ -140,6 +146,8 @@ class Sampler:
         self._completions.stop(STOP_TIMEOUT_SECONDS)
         self._is_stopped = True
         self._update_counts()
+        with self._lock:
+            self._running.store_profiles()
 
     def __enter__(self) -> Sampler:
         self.start()
@@ -222,6 +230,8 @@ class Sampler:
             function, None, self._counts(), dict(self._starts), returned, overhead=self._overhead, shapes=shapes
         )
         self._completions.add(call, partial(watched_engine.leaves, out))
+        self._noting += time.perf_counter() - returned
+        self._noted += 1
         self._gate.enter(partial(watched_engine.leaves, out))
         if first:
             self._wake()
@@ -275,7 +285,7 @@ class Sampler:
 
     def _wake(self) -> None:
         if self._thread is None:
-            self._last_count_time = time.perf_counter()
+            self._last_count_time = self._woken = time.perf_counter()
             self._thread = threading.Thread(target=self._sample_loop, name="xlascope-sampler", daemon=True)
             self._thread.start()
 
@@ -291,17 +301,28 @@ class Sampler:
                 if self._stopping.is_set():
                     return
                 pause = TICK_SECONDS
-                calls = BURST_CALLS if self._shortest_call() >= MIN_BURST_CALL_SECONDS else PAIR_OF_CALLS
+                calls = self._burst_length() if self._shortest_call() >= MIN_BURST_CALL_SECONDS else PAIR_OF_CALLS
                 for counter, _ in tuple(self._watched.values()):
                     counter.ask(calls)
                 has_changed = self._update_counts()
                 active = has_changed or self._busy or self._completions.has_pending
-                if self._windows and active and time.perf_counter() >= self._not_before:
+                if self._windows and active and time.perf_counter() >= self._not_before and not self._can_wait():
                     while self._sample_window():
                         pass
                     self._update_counts()  # calls made during the window are no reason for another one
         except Exception:
             _log.exception("the sampler of running programs failed; there will be no more times")
+
+    def _can_wait(self) -> bool:
+        """Return whether it is too early for a profile, as those of earlier runs are shown meanwhile."""
+        with self._lock:
+            is_early = time.perf_counter() < self._woken + SECONDS_BEFORE_PROFILE
+            return is_early and self._running.are_known
+
+    def _burst_length(self) -> int:
+        """Return how many successive calls are noted: fewer where noting one takes long, as results are many."""
+        affordable = MAX_NOTING_FRACTION * TICK_SECONDS * self._noted / self._noting if self._noting else BURST_CALLS
+        return max(min(int(affordable), BURST_CALLS), PAIR_OF_CALLS)
 
     def _shortest_call(self) -> float:
         """Return the shortest known seconds from call to call of a running program; 0.0 if one is unknown."""

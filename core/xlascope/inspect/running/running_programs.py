@@ -12,6 +12,7 @@ from ...readers.hlo.schedules import Schedules, read_schedules
 from ...readers.profiles import ModuleProfile
 from .accumulator import NO_STEP_TIME, ProgramTally
 from .completion_tracker import DispatchedCall
+from .earlier_profiles import EarlierProfiles
 from .engines import Shapes, WatchedProgram
 from .periods import CallLog, weighted_quantile
 from .profiler_schedule import ProfilerSchedule
@@ -21,12 +22,15 @@ from .step_time import Completion, CompletionHistory, StepTime, StepTimes
 class RunningPrograms:
     """Measurements of all watched programs, accumulated by program number. Not thread-safe.
 
-    ``programs_of`` returns the programs of a function of any engine. ``programs_of`` returns the programs of a
-    function, by the function's key in its engine. ``tallies`` and ``pace`` hold the sums and the completions.
+    ``programs_of`` returns the programs of a function of any engine, by the function's key in its engine. ``tallies``
+    and ``pace`` hold the sums and the completions. ``earlier`` has the profiles of earlier runs.
     """
 
-    def __init__(self, programs_of: Callable[[Any], Sequence[WatchedProgram]]) -> None:
+    def __init__(
+        self, programs_of: Callable[[Any], Sequence[WatchedProgram]], earlier: EarlierProfiles | None = None
+    ) -> None:
         self._programs_of = programs_of
+        self._earlier = earlier
         self.tallies: dict[int, ProgramTally] = {}
         self.pace = CompletionHistory(Completion(0, {}, 0.0, time.perf_counter(), waited=False))
         self._programs: dict[int, WatchedProgram] = {}
@@ -61,6 +65,9 @@ class RunningPrograms:
             names = {kernel.name for kernel in record.kernels}
             self._kernels[record.program] = len(names)
             self._schedules[record.module] = read_schedules(record.hlo, names)
+            tally = self.tallies.get(record.program)
+            if tally is not None and not record.target and tally.module != record.module:
+                tally.forget_earlier()
 
     def restart(self, program: int, now: float) -> None:
         """Note that a program was compiled at time ``now``, so that its next calls are warm-up."""
@@ -197,7 +204,8 @@ class RunningPrograms:
         """Return the current step times of the programs."""
         observed = {number: tally for number, tally in self.tallies.items() if tally.has_device_time}
         call_seconds = {number: weighted_quantile(tally.call_seconds, 0.5) for number, tally in observed.items()}
-        return StepTimes(self.pace, {number: tally.step for number, tally in observed.items()}, call_seconds)
+        steps = {number: weighted_quantile(tally.steps, 0.5) for number, tally in observed.items()}
+        return StepTimes(self.pace, steps, call_seconds)
 
     def changed_records(self) -> list[records.Executed]:
         """Return the records of the programs that have changed since the last call of this method."""
@@ -296,6 +304,20 @@ class RunningPrograms:
 
     def _get_tally(self, number: int, function: str) -> ProgramTally:
         modules = self._compiled.setdefault(number, {})
-        return self.tallies.setdefault(
-            number, ProgramTally(number, function, time.time(), modules=modules, quick=self._quick)
-        )
+        if number not in self.tallies:
+            tally = self.tallies[number] = ProgramTally(
+                number, function, time.time(), modules=modules, quick=self._quick
+            )
+            if self._earlier is not None:
+                self._earlier.begin(tally)
+        return self.tallies[number]
+
+    @property
+    def are_known(self) -> bool:
+        """Return whether all programs that were called have a profile of an earlier run, and none of this one."""
+        return all(tally.is_earlier for tally in self.tallies.values() if tally.calls)
+
+    def store_profiles(self) -> None:
+        """Store the profiles for later runs."""
+        if self._earlier is not None:
+            self._earlier.store(self.tallies)

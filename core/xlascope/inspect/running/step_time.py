@@ -35,6 +35,8 @@ MAX_STORED_ENTRIES = 256
 SAME_STEP_FACTOR, CALL_OVERHEAD_SECONDS = 1.1, 2e-5
 #: Minimum fraction of isolated calls that were queued for the program to count as one whose calls are.
 MIN_QUEUED_FRACTION = 0.5
+#: Queued calls that last longer than the profiler's time by this factor were noticed late.
+MAX_QUEUED_FACTOR = 2.0
 #: Calls of which only the end was timed have a time from so many seconds on: dispatch takes less.
 MIN_ISOLATED_SECONDS = 2e-2
 #: Minimum number of warm isolated calls for a median, if there are more calls than a list has.
@@ -142,8 +144,9 @@ class CompletionHistory:
         return program in self.logs and self.logs[program].is_warm
 
     def count_calls(self, program: int) -> int:
-        """Return the number of a program's calls that are known to be complete."""
-        return self.last.counts.get(program, 0)
+        """Return the number of a program's calls that are known to be complete or to have returned."""
+        returned = self.logs[program].all_returns if program in self.logs else ()
+        return max(self.last.counts.get(program, 0), returned[-1].calls if returned else 0)
 
     def add_donated(self, program: int, calls: int, returned: float) -> None:
         """Add a call whose results were donated before anybody could wait for them; it is number ``calls``."""
@@ -204,9 +207,8 @@ class CompletionHistory:
 
 
 def _make_anchor(now: Completion) -> Anchor:
-    """Return when a call was complete; without the time for noting others, where the calling thread itself took it."""
-    seconds = now.time - (0.0 if now.waited else now.overhead)
-    return Anchor(now.counts.get(now.program, 0), seconds, is_exact=not now.queued)
+    """Return when a call was complete, with what noting others took until then."""
+    return Anchor(now.counts.get(now.program, 0), now.time, not now.queued, now.overhead, now.waited)
 
 
 def _count_new_calls(before: Completion, now: Completion) -> dict[int, int]:
@@ -244,7 +246,8 @@ class StepTimes:
     """Current step times of programs, computed from a history of completions.
 
     ``profiled`` are the profiler's times of complete calls by program, ``call_seconds`` the host's seconds from a
-    call to its return.
+    call to its return: a small program runs within that time. They are no part of a call that is queued, as its
+    caller waits for room in the queue then.
     """
 
     def __init__(
@@ -254,6 +257,8 @@ class StepTimes:
         self._profiled = profiled
         self._call_seconds = call_seconds
         self._isolated_steps: dict[int, StepTime | None] = {}
+        self._periods: dict[int, TimeDistribution | None] = {}
+        self._medians: dict[tuple[int, IsolatedKind], float] = {}
 
     def step(self, program: int) -> StepTime:
         """Return the time of one call of a program."""
@@ -261,18 +266,22 @@ class StepTimes:
         if isolated is None:
             bound = self.pace(program) or self._pace.upper_bounds.get(program, 0.0)
             return StepTime(bound, "host", at_most=True) if bound else StepTime(0.0, "")
-        queued = self._isolated_seconds(program, "queued")
-        if share and queued and share <= SAME_STEP_FACTOR * queued + CALL_OVERHEAD_SECONDS:
+        queued = self._queued_seconds(program)
+        # Notices that come late bring completions of two programs together: a share is no time of a call then.
+        is_credible = share > self._profiled.get(program, 0.0) / MAX_QUEUED_FACTOR
+        if queued and is_credible and share <= SAME_STEP_FACTOR * queued + CALL_OVERHEAD_SECONDS:
             return StepTime(share, "host")
         # A call that runs on after it returned is isolated from then on; dispatching the next one takes time, too.
-        dispatch_seconds = self._call_seconds.get(program, 0.0) if self._pace.isolated.get(program) else 0.0
+        dispatch_seconds = self._dispatch_seconds(program) if self._pace.isolated.get(program) else 0.0
         if share and share <= SAME_STEP_FACTOR * isolated.seconds + dispatch_seconds + CALL_OVERHEAD_SECONDS:
             return StepTime(share, "host")
         return isolated
 
     def period(self, program: int) -> TimeDistribution | None:
         """Return the period of a program's warm calls; None of too few."""
-        return self._pace.period(program)
+        if program not in self._periods:
+            self._periods[program] = self._pace.period(program)
+        return self._periods[program]
 
     def pace(self, program: int) -> float:
         """Return the median seconds from call to call; 0.0 without a completion."""
@@ -310,8 +319,9 @@ class StepTimes:
         measures only the end of a call that had almost returned: it is trusted if the devices ran calls without a
         pause and, without a profile, if a call lasts long enough.
         """
+        queued = self._queued_seconds(program)
         profile = self._profiled.get(program, 0.0)
-        queued = self._isolated_seconds(program, "queued")
+        profile = profile and max(profile, self._dispatch_seconds(program))
         if profile:
             return StepTime(queued, "host") if profile / 2 < queued <= profile else StepTime(profile, "profile")
         if host := queued or self._isolated_seconds(program, "whole"):
@@ -321,7 +331,26 @@ class StepTimes:
         is_all = period is not None and period.median <= SAME_STEP_FACTOR * end + CALL_OVERHEAD_SECONDS
         return StepTime(end, "host") if end and (end >= MIN_ISOLATED_SECONDS or is_all) else None
 
+    def _dispatch_seconds(self, program: int) -> float:
+        """Return the seconds from a call to its return; 0.0 if unknown, or if calls are queued."""
+        return 0.0 if self._queued_seconds(program) else self._call_seconds.get(program, 0.0)
+
+    def _queued_seconds(self, program: int) -> float:
+        """Return the median seconds of queued calls; 0.0 of none, or if the profiler contradicts.
+
+        While Python holds the interpreter, completions are noticed late, and calls seem to have been queued behind
+        others that had long ended.
+        """
+        queued, profile = self._isolated_seconds(program, "queued"), self._profiled.get(program, 0.0)
+        return 0.0 if profile and queued > MAX_QUEUED_FACTOR * profile else queued
+
     def _isolated_seconds(self, program: int, kind: IsolatedKind) -> float:
+        """Return the median seconds of a program's isolated calls of one kind; 0.0 of none."""
+        if (program, kind) not in self._medians:
+            self._medians[program, kind] = self._compute_isolated_seconds(program, kind)
+        return self._medians[program, kind]
+
+    def _compute_isolated_seconds(self, program: int, kind: IsolatedKind) -> float:
         """Return the median seconds of a program's isolated calls of one kind; 0.0 of none.
 
         Queued calls that are the exception do not count, nor do calls before warm-up where the program was called
