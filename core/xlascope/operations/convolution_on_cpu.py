@@ -273,7 +273,7 @@ def _is_split(op: Any, w: ShapedArray, out: ShapedArray) -> bool:
     results = w.shape[op.dimension_numbers[1][0]] // groups
     places = _places(op, w)
     products = out.size // groups * features * places
-    return min(features, results) > 1 and products >= MIN_GROUP_PRODUCTS
+    return bool(min(features, results) > 1 and products >= MIN_GROUP_PRODUCTS)
 
 
 @functools.lru_cache(maxsize=256)
