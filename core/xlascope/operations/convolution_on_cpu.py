@@ -34,8 +34,6 @@ from .slicing import slice as slice_array
 #: Most places of a kernel whose products with shifted arrays are written out: for a feature with a kernel of its own
 #: (7 × 7), and for one feature with a kernel for each that comes out.
 MAX_PLACES, MAX_PLACES_OF_ONE_FEATURE = 49, 18
-#: Features from which on the derivative by a depthwise kernel is a loop, and most places of a kernel for loops.
-MIN_DIAGONAL, MAX_LOOP_PLACES = 16, 225
 #: Most groups that become convolutions of their own.
 MAX_GROUPS = 32
 #: Fewest multiplications of a group that becomes a convolution of its own: each takes 30 ms to compile, and a call is
@@ -63,7 +61,7 @@ def emit_convolution(builder: Any, op: Any, operands: Sequence[Any]) -> list[Any
         return builder.call_formula(_stage_shifted(op, x, w, out), operands)  # type: ignore[no-any-return]
     if _is_split(op, w, out):
         return builder.call_formula(_stage_split(op, x, w), operands)  # type: ignore[no-any-return]
-    if _is_loop(op, x, w, out):
+    if _is_loop(op):
         return [_emit_loop(builder, op, operands)]
     return None
 
@@ -156,13 +154,13 @@ def _order(layout: Layout) -> list[int]:
 # The derivative by a kernel of groups ---------------------------------------------------------------------------------
 
 
-def _is_loop(op: Any, x: ShapedArray, w: ShapedArray, out: ShapedArray) -> bool:
-    """Return whether each part of the batch meets kernels of its own, and features are summed over."""
-    lhs, rhs, numbers = op.dimension_numbers
-    groups = op.batch_group_count
-    places = math.prod(out.shape[axis] for axis in numbers[2:])
-    is_one_each = x.shape[lhs[0]] == groups == w.shape[rhs[0]]
-    return groups >= (MIN_DIAGONAL if is_one_each else 2) and len(lhs) > 2 and places <= MAX_LOOP_PLACES
+def _is_loop(op: Any) -> bool:
+    """Return whether the batch is in groups, each of which meets kernels of its own.
+
+    XLA's own is not only slow: of operands that are shared between devices along the axis that is summed over, it
+    leaves out the sum over devices.
+    """
+    return op.batch_group_count > 1 and len(op.dimension_numbers[0]) > 2
 
 
 def _emit_loop(builder: Any, op: Any, operands: Sequence[Any]) -> Any:
