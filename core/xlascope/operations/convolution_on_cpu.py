@@ -55,11 +55,10 @@ def emit_convolution(builder: Any, op: Any, operands: Sequence[Any]) -> list[Any
     ``op`` is the ``ConvGeneralDilated``, ``operands`` are the MLIR operands of the current equation.
     """
     x, w, out = _types(builder)
-    if dtype_kind(out.dtype) != "f":
-        return None
-    if _is_shifted_products(op, x, w):
+    is_float = dtype_kind(out.dtype) == "f"
+    if is_float and _is_shifted_products(op, x, w):
         return builder.call_formula(_stage_shifted(op, x, w, out), operands)  # type: ignore[no-any-return]
-    if _is_split(op, w, out):
+    if is_float and _is_split(op, w, out):
         return builder.call_formula(_stage_split(op, x, w), operands)  # type: ignore[no-any-return]
     if _is_loop(op):
         return [_emit_loop(builder, op, operands)]
@@ -91,7 +90,7 @@ def _places(op: Any, w: ShapedArray) -> int:
 def _stage_shifted(op: Any, x: ShapedArray, w: ShapedArray, out: ShapedArray) -> ClosedJaxpr:
     """Return the jaxpr: the sum over the kernel's places of shifted arrays times the weights of the place."""
     layout = Layout(*op.dimension_numbers)
-    wide = out.dtype if out.dtype.itemsize >= 4 else np.dtype(np.float32)
+    wide = _dtype_of_sums(out.dtype)
     sizes = _sizes(op, out)
 
     def multiply_shifted(image: Any, kernel: Any) -> list[Any]:
@@ -107,6 +106,10 @@ def _stage_shifted(op: Any, x: ShapedArray, w: ShapedArray, out: ShapedArray) ->
         return [transpose(total, _order(layout))]
 
     return stage(multiply_shifted, [x, w], "convolution")
+
+
+def _dtype_of_sums(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    return np.dtype(np.float32) if dtype_kind(dtype) == "f" and dtype.itemsize < 4 else dtype
 
 
 def _as_dtype(x: Any, dtype: np.dtype[Any]) -> Any:
@@ -201,7 +204,7 @@ def _stage_loop(
 ) -> tuple[ClosedJaxpr, ClosedJaxpr, ClosedJaxpr]:
     """Return three jaxprs: what the loop begins with, the sums of a place, and the result of the sums of all places."""
     layout = Layout(*op.dimension_numbers)
-    wide = out.dtype if out.dtype.itemsize >= 4 else np.dtype(np.float32)
+    wide = _dtype_of_sums(out.dtype)
     sizes, groups = _sizes(op, out), op.batch_group_count
     of_group = x.shape[layout.lhs[0]] // groups, w.shape[layout.rhs[0]] // groups
 

@@ -153,6 +153,19 @@ def test_loops(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     np.testing.assert_allclose(found, xs.jit(lambda x, w: convolve(x, w, given))(x, w), rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("dtype", [np.complex64, np.int32, np.int8, np.uint8])
+def test_loops_of_other_dtypes(dtype: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    x_shape, w_shape, given = LOOPS["several of each"]
+    x, w = ((9 * each).astype(np.int8).astype(dtype) for each in operands(x_shape, w_shape))
+    function = xs.jit(lambda x, w: convolve(x, w, given))
+    found = function(x, w)
+    assert "stablehlo.convolution" not in function.lower(x, w).as_text()
+    monkeypatch.setattr(convolution, "emit_convolution", lambda *_: None)
+    wanted = xs.jit(lambda x, w: convolve(x, w, given))(x, w)
+    assert found.dtype == wanted.dtype
+    np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-4)
+
+
 @pytest.mark.parametrize("size", [8, 64])
 def test_small_groups_are_no_convolutions_of_their_own(size: int) -> None:
     """Each takes its time to compile; a small one is not faster."""
