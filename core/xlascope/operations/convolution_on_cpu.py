@@ -1,9 +1,8 @@
 """Convolutions written out in other operations where XLA for CPUs is slow at them.
 
 XLA computes convolutions in groups, those of each feature with a kernel of its own among them, one product after the
-other: 40 ms for a depthwise one of 3 × 3 that takes 0.6 ms as nine products of shifted arrays, and seconds for the
-derivative by the kernels of groups. Of the derivative by a depthwise kernel it computes each feature with each, and
-takes the diagonal: 256 times the work for 256 features.
+other: 40 ms for a depthwise one of 3 × 3 that takes 0.6 ms as nine products of shifted arrays. Of the derivative by the
+kernels of groups it computes each group with each, and takes the diagonal: 256 times the work for 256 groups.
 """
 
 from __future__ import annotations
@@ -24,6 +23,7 @@ from .arithmetic import add, div, mul, rem
 from .barriers import OptimizationBarrier
 from .comparisons import eq
 from .conversion import convert_element_type
+from .dot_product import dot_general
 from .dynamic_slicing import dynamic_slice
 from .operand_values import aval, typed_scalar
 from .selection import select
@@ -34,12 +34,11 @@ from .slicing import slice as slice_array
 #: Most places of a kernel whose products with shifted arrays are written out: for a feature with a kernel of its own
 #: (7 × 7), and for one feature with a kernel for each that comes out.
 MAX_PLACES, MAX_PLACES_OF_ONE_FEATURE = 49, 18
-#: Features from which on the derivative by a depthwise kernel is a loop, and most places of that kernel.
-MIN_DIAGONAL, MAX_DIAGONAL_PLACES = 16, 225
-#: Most groups that become convolutions of their own, since each takes its time to compile.
+#: Most groups that become convolutions of their own.
 MAX_GROUPS = 32
-#: Groups of fewer features are split only where there are few groups: XLA's products for them are not slower.
-MIN_GROUP_FEATURES, MAX_NARROW_GROUPS = 8, 16
+#: Fewest multiplications of a group that becomes a convolution of its own: each takes 30 ms to compile, and a call is
+#: faster by about 0.15 ns for each multiplication.
+MIN_GROUP_PRODUCTS = 2**22
 
 
 class Layout(NamedTuple):
@@ -56,14 +55,13 @@ def emit_convolution(builder: Any, op: Any, operands: Sequence[Any]) -> list[Any
     ``op`` is the ``ConvGeneralDilated``, ``operands`` are the MLIR operands of the current equation.
     """
     x, w, out = _types(builder)
-    if dtype_kind(out.dtype) != "f":
-        return None
-    if _is_shifted_products(op, x, w):
+    is_float = dtype_kind(out.dtype) == "f"
+    if is_float and _is_shifted_products(op, x, w):
         return builder.call_formula(_stage_shifted(op, x, w, out), operands)  # type: ignore[no-any-return]
-    if _is_diagonal(op, x, w, out):
-        return [_emit_diagonal(builder, op, operands)]
-    if _is_split(op, x, w):
+    if is_float and _is_split(op, w, out):
         return builder.call_formula(_stage_split(op, x, w), operands)  # type: ignore[no-any-return]
+    if _is_loop(op):
+        return [_emit_loop(builder, op, operands)]
     return None
 
 
@@ -92,7 +90,7 @@ def _places(op: Any, w: ShapedArray) -> int:
 def _stage_shifted(op: Any, x: ShapedArray, w: ShapedArray, out: ShapedArray) -> ClosedJaxpr:
     """Return the jaxpr: the sum over the kernel's places of shifted arrays times the weights of the place."""
     layout = Layout(*op.dimension_numbers)
-    wide = out.dtype if out.dtype.itemsize >= 4 else np.dtype(np.float32)
+    wide = _dtype_of_sums(out.dtype)
     sizes = _sizes(op, out)
 
     def multiply_shifted(image: Any, kernel: Any) -> list[Any]:
@@ -108,6 +106,10 @@ def _stage_shifted(op: Any, x: ShapedArray, w: ShapedArray, out: ShapedArray) ->
         return [transpose(total, _order(layout))]
 
     return stage(multiply_shifted, [x, w], "convolution")
+
+
+def _dtype_of_sums(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    return np.dtype(np.float32) if dtype_kind(dtype) == "f" and dtype.itemsize < 4 else dtype
 
 
 def _as_dtype(x: Any, dtype: np.dtype[Any]) -> Any:
@@ -152,25 +154,25 @@ def _order(layout: Layout) -> list[int]:
     return [by_axis[axis] for axis in range(len(layout.out))]
 
 
-# The derivative by such a kernel --------------------------------------------------------------------------------------
+# The derivative by a kernel of groups ---------------------------------------------------------------------------------
 
 
-def _is_diagonal(op: Any, x: ShapedArray, w: ShapedArray, out: ShapedArray) -> bool:
-    """Return whether each part of the batch is one array, and meets one kernel; features are summed over."""
-    lhs, rhs, numbers = op.dimension_numbers
-    groups = op.batch_group_count
-    places = math.prod(out.shape[axis] for axis in numbers[2:])
-    is_one_each = x.shape[lhs[0]] == groups == w.shape[rhs[0]] and op.feature_group_count == 1
-    return is_one_each and groups >= MIN_DIAGONAL and len(lhs) > 2 and places <= MAX_DIAGONAL_PLACES
+def _is_loop(op: Any) -> bool:
+    """Return whether the batch is in groups, each of which meets kernels of its own.
+
+    XLA's own is not only slow: of operands that are shared between devices along the axis that is summed over, it
+    leaves out the sum over devices.
+    """
+    return op.batch_group_count > 1 and len(op.dimension_numbers[0]) > 2
 
 
-def _emit_diagonal(builder: Any, op: Any, operands: Sequence[Any]) -> Any:
-    """Emit a loop over the places of the result: in each, arrays are multiplied elementwise and summed.
+def _emit_loop(builder: Any, op: Any, operands: Sequence[Any]) -> Any:
+    """Emit a loop over the places of the result: in each, arrays are multiplied and summed.
 
     One place after the other, because XLA would keep all products at the same time.
     """
     x, w, out = _types(builder)
-    begin, sum_products, end = _stage_diagonal(op, x, w, out)
+    begin, sum_products, end = _stage_loop(op, x, w, out)
     images, kernels = begin.out_avals
     count, table = math.prod(_sizes(op, out)), end.in_avals[0]
     index = make_aval((), np.dtype(np.int32))
@@ -197,14 +199,14 @@ def _sizes(op: Any, out: ShapedArray) -> list[int]:
 
 
 @functools.lru_cache(maxsize=256)
-def _stage_diagonal(
+def _stage_loop(
     op: Any, x: ShapedArray, w: ShapedArray, out: ShapedArray
 ) -> tuple[ClosedJaxpr, ClosedJaxpr, ClosedJaxpr]:
     """Return three jaxprs: what the loop begins with, the sums of a place, and the result of the sums of all places."""
     layout = Layout(*op.dimension_numbers)
-    wide = out.dtype if out.dtype.itemsize >= 4 else np.dtype(np.float32)
-    sizes, features = _sizes(op, out), w.shape[layout.rhs[0]]
-    summed = [axis for axis in range(len(layout.lhs)) if axis != layout.lhs[0]]
+    wide = _dtype_of_sums(out.dtype)
+    sizes, groups = _sizes(op, out), op.batch_group_count
+    of_group = x.shape[layout.lhs[0]] // groups, w.shape[layout.rhs[0]] // groups
 
     def prepare(image: Any, kernel: Any) -> list[Any]:
         like_image = dict(zip(layout.lhs, layout.rhs, strict=True))
@@ -215,7 +217,7 @@ def _stage_diagonal(
     padded, kernels = begin.out_avals
 
     def sum_place(image: Any, kernel: Any, number: Any) -> list[Any]:
-        starts, lengths, strides = [np.int32(0)] * padded.ndim, list(kernels.shape), [1] * padded.ndim
+        starts, lengths, strides = [np.int32(0)] * padded.ndim, list(padded.shape), [1] * padded.ndim
         rest = number
         spatial = list(zip(layout.lhs[2:], sizes, op.window_strides, op.rhs_dilation, strict=True))
         for axis, size, stride, dilation in reversed(spatial):
@@ -225,31 +227,54 @@ def _stage_diagonal(
         part = dynamic_slice(image, starts, lengths)
         if any(stride != 1 for stride in strides):
             part = slice_array(part, [0] * padded.ndim, lengths, strides)
-        # XLA hands the sum to a library, which is slow where it also multiplies.
-        return [reduce_sum(bind1(OptimizationBarrier(), mul(part, kernel)), summed)]
+        return [_sum_by_group(part, kernel, layout.lhs[0], groups)]
 
     sum_products = stage(sum_place, [padded, kernels, make_aval((), np.dtype(np.int32))], "place")
 
     def finish(sums: Any) -> list[Any]:
-        by_axis = dict(zip(layout.out, (0, len(sizes) + 1, *range(1, len(sizes) + 1)), strict=True))
-        total = reshape(_as_dtype(sums, out.dtype), (1, *sizes, features))
+        of_image, of_kernel = of_group
+        total = reshape(_as_dtype(sums, out.dtype), (*sizes, groups, of_image, of_kernel))
+        rank = len(sizes)
+        total = transpose(total, [rank + 1, rank, rank + 2, *range(rank)])
+        total = reshape(total, (of_image, groups * of_kernel, *sizes))
+        by_axis = dict(zip(layout.out, range(out.ndim), strict=True))
         return [transpose(total, [by_axis[axis] for axis in range(out.ndim)])]
 
-    table = make_aval((math.prod(sizes), features), wide)
+    table = make_aval((math.prod(sizes), *sum_products.out_avals[0].shape), wide)
     return begin, sum_products, stage(finish, [table], "convolution")
+
+
+def _sum_by_group(image: Any, kernel: Any, axis: int, groups: int) -> Any:
+    """Return the sums of products over all axes but one, along which each group meets itself.
+
+    The result has the groups, and unless there is one element of both operands in each, these elements.
+    """
+    summed = [d for d in range(aval(image).ndim) if d != axis]
+    if aval(image).shape[axis] == aval(kernel).shape[axis] == groups:
+        # XLA hands the sum to a library, which is slow where it also multiplies.
+        return reduce_sum(bind1(OptimizationBarrier(), mul(image, kernel)), summed)
+    image, kernel = _split_axis(image, axis, groups), _split_axis(kernel, axis, groups)
+    summed = [d + (d > axis) for d in summed]
+    return dot_general(image, kernel, ((summed, summed), ((axis,), (axis,))))
+
+
+def _split_axis(x: Any, axis: int, groups: int) -> Any:
+    shape = aval(x).shape
+    return reshape(x, (*shape[:axis], groups, shape[axis] // groups, *shape[axis + 1 :]))
 
 
 # Groups ---------------------------------------------------------------------------------------------------------------
 
 
-def _is_split(op: Any, x: ShapedArray, w: ShapedArray) -> bool:
+def _is_split(op: Any, w: ShapedArray, out: ShapedArray) -> bool:
     groups = max(op.feature_group_count, op.batch_group_count)
-    if groups == 1 or groups > MAX_GROUPS:
+    if not 1 < groups <= MAX_GROUPS:
         return False
     features = w.shape[op.dimension_numbers[1][1]]
     results = w.shape[op.dimension_numbers[1][0]] // groups
-    is_narrow = min(features, results) < MIN_GROUP_FEATURES
-    return min(features, results) > 1 and not (is_narrow and groups > MAX_NARROW_GROUPS)
+    places = _places(op, w)
+    products = out.size // groups * features * places
+    return bool(min(features, results) > 1 and products >= MIN_GROUP_PRODUCTS)
 
 
 @functools.lru_cache(maxsize=256)

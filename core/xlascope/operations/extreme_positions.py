@@ -30,7 +30,9 @@ from .shapes import broadcasted_iota, full, moveaxis
 
 #: On CPUs smaller arrays are reduced with their positions at once: it takes fewer kernels.
 MIN_SIZE = 1024
-_INT32 = np.dtype(np.int32)
+_INT32, _FLOAT32 = np.dtype(np.int32), np.dtype(np.float32)
+#: float32 has all integers up to this one.
+_MAX_FLOAT32 = 2**24
 _MAX_LENGTH = 2**31 - 1
 
 
@@ -131,18 +133,20 @@ def _stage_comparisons(op: Any, x: ShapedArray) -> ClosedJaxpr:
     XLA for CPUs computes the reduction of pairs one by one, and these two with vectors, in a tenth of the time.
     """
     (axis,) = op.axes
-    length = typed_scalar(x.shape[axis], _INT32)
+    length = x.shape[axis]
+    # XLA hands reductions of floats to a library, which needs no compilation; across rows that library is slow.
+    dtype = _FLOAT32 if axis == x.ndim - 1 and length <= _MAX_FLOAT32 else _INT32
 
     def find_position(array: Any) -> list[Any]:
         array = bind1(OptimizationBarrier(), array)  # it is read twice
         extreme = op.extreme.broadcast_to_operand(bind1(op.extreme, array), array)
-        positions, none = broadcasted_iota(_INT32, x.shape, axis), full(x.shape, np.int32(x.shape[axis]))
+        positions, none = broadcasted_iota(dtype, x.shape, axis), full(x.shape, dtype.type(length))
         candidates = select(eq(array, extreme), positions, none)
         if is_floating(x.dtype):  # positions of NaN are less than all others
             candidates = select(ne(array, array), sub(positions, none), candidates)
         first = bind1(ReduceMin(op.axes), candidates)
         if is_floating(x.dtype):
-            first = select(lt(first, typed_scalar(0, _INT32)), add(first, length), first)
+            first = select(lt(first, typed_scalar(0, dtype)), add(first, typed_scalar(length, dtype)), first)
         return [convert_element_type(first, op.index_dtype)]
 
     return stage(find_position, [x], op.name)

@@ -49,7 +49,9 @@ def emit_sort(builder: Any, op: Any, operands: Sequence[Any]) -> list[Any] | Non
         return None
     if len(types) == 1 and is_floating(key.dtype) and key.dtype.itemsize in _INTEGERS:
         return builder.call_formula(_stage_floats(op, key), operands)  # type: ignore[no-any-return]
-    if len(types) > 1 and dtype_kind(key.dtype) in "iuf" and key.dtype.itemsize in (1, 2, 4):
+    if len(types) == 1 and dtype_kind(key.dtype) == "b":
+        return builder.call_formula(_stage_bools(op, key), operands)  # type: ignore[no-any-return]
+    if len(types) > 1 and dtype_kind(key.dtype) in "biuf" and key.dtype.itemsize in (1, 2, 4):
         return builder.call_formula(_stage_order(op, types), operands)  # type: ignore[no-any-return]
     return None
 
@@ -73,6 +75,18 @@ def _stage_floats(op: Any, x: ShapedArray) -> ClosedJaxpr:
         return [bitcast_convert_type(_flip_negative(numbers, dtype), x.dtype)]
 
     return _stage_wide(sort_floats, [x])
+
+
+@functools.lru_cache(maxsize=256)
+def _stage_bools(op: Any, x: ShapedArray) -> ClosedJaxpr:
+    """Return the jaxpr that sorts booleans as integers."""
+
+    def sort_bools(bools: Any) -> list[Any]:
+        numbers = convert_element_type(bools, np.dtype(np.uint8))
+        (ordered,) = bind(op, bind1(OptimizationBarrier(), numbers))
+        return [ne(ordered, typed_scalar(0, ordered.dtype))]
+
+    return stage(sort_bools, [x], "sort")
 
 
 def _ordered_bits(floats: Any, dtype: np.dtype[Any]) -> Any:
@@ -105,6 +119,8 @@ def _stage_order(op: Any, types: tuple[ShapedArray, ...]) -> ClosedJaxpr:
 
 def _key_bits(x: Any, dtype: np.dtype[Any]) -> Any:
     """Return int64 numbers of 32 bits that are ordered as the keys, equal where these are."""
+    if dtype_kind(dtype) == "b":
+        return convert_element_type(x, _INT64)
     if not is_floating(dtype):
         signed = 0 if iinfo(dtype).min < 0 else 2 ** (_POSITION_BITS - 1)  # unsigned numbers need all 32 bits
         return sub(convert_element_type(x, _INT64), typed_scalar(signed, _INT64))

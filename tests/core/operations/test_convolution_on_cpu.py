@@ -7,7 +7,7 @@ import pytest
 
 import xlascope as xs
 from xlascope import lax
-from xlascope.operations import convolution
+from xlascope.operations import convolution, convolution_on_cpu
 
 NHWC, NCHW = ("NHWC", "HWIO", "NHWC"), ("NCHW", "OIHW", "NCHW")
 
@@ -74,7 +74,7 @@ CONVOLUTIONS: dict[str, tuple[tuple[int, ...], tuple[int, ...], dict[str, Any], 
         {"feature_group_count": 4, "dimension_numbers": NCHW},
         True,
     ),
-    "many narrow groups": ((1, 5, 5, 40), (3, 3, 2, 40), {"feature_group_count": 20}, False),
+    "many groups": ((1, 5, 5, 80), (3, 3, 2, 80), {"feature_group_count": 40}, False),
     "groups of the batch": ((8, 7, 6, 3), (3, 3, 3, 8), {"batch_group_count": 4}, True),
     "dense": ((2, 7, 6, 4), (3, 3, 4, 5), {}, False),
     "no spatial axes": (
@@ -105,6 +105,7 @@ def operands(x: tuple[int, ...], w: tuple[int, ...], dtype: Any = np.float32) ->
 
 @pytest.mark.parametrize("name", CONVOLUTIONS)
 def test_both_ways(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(convolution_on_cpu, "MIN_GROUP_PRODUCTS", 0)
     x_shape, w_shape, given, is_written = CONVOLUTIONS[name]
     x, w = operands(x_shape, w_shape)
     function = xs.jit(lambda x, w: convolve(x, w, given))
@@ -117,8 +118,65 @@ def test_both_ways(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-5)
 
 
+#: Shape of lhs and of the kernel, arguments: groups of the batch, whose products are summed in a loop.
+LOOPS: dict[str, tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = {
+    "one array and several kernels": ((4, 7, 6, 3), (3, 3, 3, 8), {"batch_group_count": 4}),
+    "several of each": ((8, 7, 6, 1), (3, 2, 1, 12), {"batch_group_count": 4}),
+    "two groups": ((6, 7, 6, 2), (3, 2, 2, 2), {"batch_group_count": 2}),
+    "strides and holes": (
+        (8, 9, 8, 2),
+        (3, 3, 2, 12),
+        {
+            "batch_group_count": 4,
+            "window_strides": (2, 3),
+            "rhs_dilation": (2, 1),
+            "lhs_dilation": (1, 2),
+            "padding": ((2, -1), (0, 3)),
+        },
+    ),
+    "other layouts": (
+        (7, 2, 6, 8),
+        (12, 3, 2, 2),
+        {"batch_group_count": 4, "dimension_numbers": ("HCWN", "OHWI", "CWNH")},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_loops(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    x_shape, w_shape, given = LOOPS[name]
+    x, w = operands(x_shape, w_shape)
+    function = xs.jit(lambda x, w: convolve(x, w, given))
+    found = np.asarray(function(x, w))
+    assert "stablehlo.convolution" not in function.lower(x, w).as_text()
+    monkeypatch.setattr(convolution, "emit_convolution", lambda *_: None)
+    np.testing.assert_allclose(found, xs.jit(lambda x, w: convolve(x, w, given))(x, w), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.int32, np.int8, np.uint8])
+def test_loops_of_other_dtypes(dtype: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    x_shape, w_shape, given = LOOPS["several of each"]
+    x, w = ((9 * each).astype(np.int8).astype(dtype) for each in operands(x_shape, w_shape))
+    function = xs.jit(lambda x, w: convolve(x, w, given))
+    found = function(x, w)
+    assert "stablehlo.convolution" not in function.lower(x, w).as_text()
+    monkeypatch.setattr(convolution, "emit_convolution", lambda *_: None)
+    wanted = xs.jit(lambda x, w: convolve(x, w, given))(x, w)
+    assert found.dtype == wanted.dtype
+    np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-4)
+
+
+@pytest.mark.parametrize("size", [8, 64])
+def test_small_groups_are_no_convolutions_of_their_own(size: int) -> None:
+    """Each takes its time to compile; a small one is not faster."""
+    x, w = operands((1, size, size, 64), (3, 3, 16, 64))
+    text = xs.jit(lambda x, w: convolve(x, w, {"feature_group_count": 4})).lower(x, w).as_text()
+    products = x.size * w[..., 0].size // 4
+    assert ("feature_group_count = 4" in text) == (products < convolution_on_cpu.MIN_GROUP_PRODUCTS) == (size == 8)
+
+
 @pytest.mark.parametrize("dtype", ["float64", "bfloat16", "float16"])
-@pytest.mark.parametrize("name", ["depthwise", "groups"])
+@pytest.mark.parametrize("name", ["depthwise", "groups", "groups of the batch"])
 def test_dtypes(name: str, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with xs.enable_x64(True):
         x, w = operands(*CONVOLUTIONS[name][:2])

@@ -11,13 +11,26 @@ import xlascope.numpy as jnp
 from xlascope import lax
 from xlascope.operations import sorting, sorting_on_cpu
 
-KEYS = [np.float32, np.float16, ml_dtypes.bfloat16, np.int8, np.uint8, np.int16, np.int32, np.uint32]
+KEYS = [
+    np.float32,
+    np.float16,
+    ml_dtypes.bfloat16,
+    np.int8,
+    np.uint8,
+    np.int16,
+    np.int32,
+    np.uint16,
+    np.uint32,
+    np.bool_,
+]
 SPECIAL = [0.0, -0.0, np.nan, -np.nan, np.inf, -np.inf, 1e-40, -1e-40, 1.0, -1.0]
 
 
 def keys(dtype: Any, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
     """Elements of which many are equal, the largest and the smallest among them."""
     random = np.random.default_rng(0)
+    if dtype is np.bool_:
+        return random.choice(np.array([False, True]), shape)
     if np.issubdtype(dtype, np.integer):
         info = np.iinfo(dtype)
         few = np.array([info.min, info.max, 0, 1, info.max // 2, info.max // 2 + 1], dtype)
@@ -56,6 +69,12 @@ def test_floats_alone(dtype: Any, shape: tuple[int, ...], axis: int) -> None:
     assert found.dtype == dtype
     np.testing.assert_array_equal(found.astype(np.float64), np.sort(x.astype(np.float64), axis))
     assert np.signbit(found[found == 0].astype(np.float64)).any()  # zeros keep their signs
+
+
+def test_booleans_alone() -> None:
+    x = keys(np.bool_, (40, 50))
+    np.testing.assert_array_equal(xs.jit(lambda x: jnp.sort(x, 0))(x), np.sort(x, 0))
+    assert "xui8>" in xs.jit(lambda x: jnp.sort(x, 0)).lower(x).as_text()
 
 
 def test_the_order_of_equal_keys() -> None:

@@ -82,3 +82,10 @@ def test_a_program_that_is_lowered_again_is_asked_for_as_before(on_eight):
     """Results of unequal parts are made whole by lowering again: with the same options and under the same number."""
     (first, second), whole = on_eight(Path(__file__).with_name("compiling_programs.py"), "asked_again")
     assert first == second and first[0].reroll == "always" and whole == [True]
+
+
+def test_derivatives_by_kernels_of_groups_are_those_on_one_device(on_eight):
+    """XLA's partitioner leaves out the sum over devices, so that jax's are wrong where the batch is shared."""
+    found = on_eight(Path(__file__).with_name("convolution_programs.py"), "differences")
+    assert len(found) == 12
+    assert {key: value for key, value in found.items() if not value < 1e-5} == {}
