@@ -55,10 +55,10 @@ class _FusionPaths:
 
     def _may_interrupt(self, producer: int, consumer: int) -> bool:
         """Return False if all values between two can be fused into all of their users."""
-        return self.lowest_unfusible < consumer or self.interruption_counts[consumer - 1] > self.interruption_counts[producer]
+        return self.lowest_unfusible < consumer or self.interruptions[consumer - 1] > self.interruptions[producer]
 
     @functools.cached_property
-    def interruption_counts(self) -> list[int]:
+    def interruptions(self) -> list[int]:
         """Return for each value how many up to it cannot be fused into some user, apart from ``unfusible``."""
         graph, kind = self.graph, self.graph.kind
         interrupts = bytearray(len(graph))
