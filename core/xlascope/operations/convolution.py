@@ -86,8 +86,12 @@ class ConvGeneralDilated(Operation, name="conv_general_dilated"):
         (x, w), (out,) = operands, builder.out_avals
         if not out.size or any(not operand_aval.size for operand_aval in builder.in_avals):
             return [builder.broadcast(builder.constant(0, make_aval((), out.dtype)), out)]
-        if builder.platform == "cpu" and (written := emit_convolution(builder, self, operands)) is not None:
-            return written
+        # XLA's partitioner leaves out the sum over devices where groups of the batch are summed over a sharded axis.
+        may_lose_sums = builder.is_partitioned and self.batch_group_count > 1
+        if builder.platform == "cpu" or may_lose_sums:
+            written = emit_convolution(builder, self, operands)
+            if written is not None:
+                return written
         attributes = {name: attribute(text) for name, text in self._attributes.items()}
         strides = ("window_strides", "lhs_dilation", "rhs_dilation")
         attributes.update({name: int64_array(getattr(self, name)) for name in strides})
