@@ -45,7 +45,7 @@ def step(params, x, query, labels):
     return best, near, xs.nn.one_hot(labels, 64) @ params
 
 
-TIMES = {"sort": 9e-3, "dot_general": 7e-3}
+TIMES = {"sort": 3e-3, "dot_general": 7e-3}  # three kernels sort
 
 
 def examined():

@@ -236,13 +236,16 @@ def _find_copied(
 ) -> str:
     """Return what a kernel copies if it copies an argument of the program or a constant, as text; ``""`` otherwise.
 
+    A copy may be of another shape: an array that is filled with a constant copies it.
+
     ``work`` are the instructions that do the kernel's work.
     """
     computation, instruction = kernel_instruction
     copied: Instruction | None = instruction
-    if any(inner.opcode not in MOVE_OPCODES for _, inner in work):
+    moves = MOVE_OPCODES | {"broadcast"}
+    if any(inner.opcode not in moves for _, inner in work):
         return ""
-    while copied is not None and len(copied.operands) == 1 and copied.opcode in MOVE_OPCODES | {"fusion"}:
+    while copied is not None and len(copied.operands) == 1 and copied.opcode in moves | {"fusion"}:
         if copied.opcode == "fusion" and copied is not instruction:
             return ""
         copied = computation.instructions.get(copied.operands[0])

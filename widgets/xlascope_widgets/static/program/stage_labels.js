@@ -187,7 +187,7 @@ export function labelKernel(program, kernel) {
 export function describeOrigin(program, kernel) {
   const ops = [...new Set((kernel?.moves ?? []).map((path) => program.equations.get(path)?.op).filter(Boolean))];
   if (!ops.length && kernel?.kind === "call") return "runs what is within";
-  if (kernel?.copies) return `copies ${kernel.copies}`;
+  if (kernel?.copies) return `copies ${shorten(kernel.copies, 40)}`;
   return ops.length ? `copies what ${shorten(ops.join(", "), 40)} made` : "no source information";
 }
 
