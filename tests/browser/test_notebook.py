@@ -79,6 +79,10 @@ def words(output):
 
 
 def printed(notebook, cell):
+    """What a cell printed, once that is there: JupyterLab may learn of the cell's end first."""
+    model = "window.xlascopeLab.panel.content.widgets[index].model"
+    has_stream = f"index => {model}.outputs.toJSON().some(output => output.output_type === 'stream')"
+    notebook.page.wait_for_function(has_stream, arg=cell)
     return "".join(output["text"] for output in notebook.outputs(cell) if output["output_type"] == "stream")
 
 
