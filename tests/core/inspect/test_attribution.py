@@ -15,6 +15,9 @@ from xlascope.analysis.costs.call_times import compute_call_times
 from xlascope.analysis.costs.roofline import kernel_flops
 from xlascope.records import Compiled, Executed, Traced
 
+#: Counters of loops and the like may be without a source.
+FEW_BYTES = 64
+
 Program = tuple[Callable[..., Any], tuple[Any, ...]]
 
 
@@ -101,7 +104,7 @@ def test_nearly_all_time_and_work_has_an_equation(
     assert share <= 1 + 1e-9
     ran = {call.kernel for call in account.mean.kernels} if account.mean is not None else set[str]()
     unattributed = [kernel for kernel in compiled.kernels if not (kernel.equations or kernel.moves or kernel.copies)]
-    assert ran and {kernel.name for kernel in unattributed} & ran == set()
+    assert ran and {kernel.name for kernel in unattributed if kernel.bytes_written > FEW_BYTES} & ran == set()
     assert unknown / instructions <= 0.05
     equations = {each.path for each in traced.jaxpr.walk()}
     assert {path for kernel in compiled.kernels for path in kernel.equations} <= equations
