@@ -63,7 +63,7 @@ CHANGES = {
     ),
     "kernels of targets": Change("0.12.0", "tests/docs/test_targets_page.py has what differs", "jaxlib"),
     "barriers separate kernels": Change(
-        "0.12.0", "XLA takes them out after it has fused on a CPU, and no longer before", "jaxlib"
+        "0.11.0", "XLA takes them out after it has fused on a CPU, and no longer before", "jaxlib"
     ),
 }
 

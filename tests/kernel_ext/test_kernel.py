@@ -38,11 +38,19 @@ def test_its_numbers_move_while_the_cell_runs(kernel: Any) -> None:
     assert output.live[-1]["finished"] and output.live[-1]["programs"][0]["executed"]["calls"] == 30
 
 
-def test_device_times_stream_while_the_cell_runs(kernel: Any) -> None:
+def test_device_times_stream_while_the_cell_runs(kernel: Any, tmp_path: Path) -> None:
+    seen = tmp_path / "seen"
+
+    def leave_the_loop(output: Any) -> None:
+        programs = [live["programs"][0] for live in output.live if not live["finished"]]
+        if any(program.get("executed", {}).get("observed", 0) > 0 for program in programs):
+            seen.touch()
+
     kernel.run("y = update(w, x)")
-    output = kernel.run("import time\nuntil = time.time() + 1.5\nwhile time.time() < until:\n    w = update(w, x)")
-    seen = [live["programs"][0].get("executed", {}).get("observed", 0) for live in output.live if not live["finished"]]
-    assert seen and max(seen) > 0
+    kernel.run(f"import os, time\nseen, until = {str(seen)!r}, time.time() + 30")
+    loop = "while time.time() < until and not os.path.exists(seen):\n    w = update(w, x)"
+    kernel.run(loop, watch=leave_the_loop)
+    assert seen.exists()
 
 
 def test_few_messages_however_many_calls(kernel: Any) -> None:
