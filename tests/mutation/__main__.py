@@ -49,8 +49,8 @@ def measure() -> int:
     contexts.DATA.unlink(missing_ok=True)
     sources = [ROOT / folder for folder in sampling.SOURCES]
     side_by_side = ["--numprocesses", "2", "--dist", "worksteal"]
-    beside = contexts.record(sources, [*side_by_side, "-m", "not slow and not live"])
-    return beside or contexts.record(sources, [*side_by_side, "-m", "not slow and live"])
+    kinds = ("not slow and not live", "not slow and live")
+    return max(contexts.record(sources, [*side_by_side, "-m", kind]) for kind in kinds)  # a failure stops neither
 
 
 def draw(seed: str, count: int) -> None:
