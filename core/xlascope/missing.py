@@ -31,7 +31,6 @@ _KERNELS = UnsupportedName(
     "kernels written by hand are not what xlascope is for: it shows what XLA makes of whole programs",
     "write it with xlascope.numpy and look at its fusions with xlascope.inspect, or call the kernel in jax",
 )
-_VARYING_AXES = "types do not say along which axes of a mesh values vary"
 _LEGACY_ONLY = "jax keeps it for old programs only"
 
 #: Names or modules of jax that will not be supported.
@@ -50,7 +49,6 @@ UNSUPPORTED_NAMES = {
         "numbers of the gamma distribution are no operation here", "use random.gamma"
     ),
     "errors.InconclusiveDimensionOperation": UnsupportedName("shapes have no symbols here", "trace for each shape"),
-    "lax.pcast": UnsupportedName(_VARYING_AXES, "leave it away: values need no mark"),
     "lax.psend": UnsupportedName("a send without its receive is for kernels", "use lax.ppermute"),
     "lax.precv": UnsupportedName("a receive without its send is for kernels", "use lax.ppermute"),
     "lax.ragged_all_to_all": UnsupportedName("XLA's CPU compiler has none", "use lax.all_to_all on padded blocks"),
@@ -82,7 +80,7 @@ REMOVED_NAMES = {
     "experimental.vectorize": "use xlascope.numpy.vectorize",
     "interpreters.sharded_jit": "use xlascope.jit with in_shardings and out_shardings",
     "lax.linear_solve": "use xlascope.lax.custom_linear_solve",
-    "lax.pvary": "leave it away: values need no mark",
+    "lax.pvary": "use xlascope.lax.pcast with to='varying'",
     "lax.tie_in": "leave it away: lax.tie_in(x, y) is y",
     "linear_util": "transform functions with xlascope.grad, vmap and jit alone",
     "mask": "use xlascope.numpy.where",

@@ -340,7 +340,7 @@ for _name, _state in cache_settings.STATES.items():
 
 # Settings of JAX without effect here
 allow_f16_reductions = _make_ignored_switch("allow_f16_reductions", True, "reductions keep their operand's type anyway")
-auto_pcast = _make_ignored_switch("auto_pcast", True, "types do not say along which axes of a mesh values vary")
+auto_pcast = _make_ignored_switch("auto_pcast", True, "values vary along axes of a mesh where an operation needs it")
 jax2tf_associative_scan_reductions = _make_ignored_switch(
     "jax2tf_associative_scan_reductions", False, "there is no export to TensorFlow"
 )

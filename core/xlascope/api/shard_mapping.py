@@ -87,7 +87,11 @@ def shard_map(
         names = operand_names(f, structure)
         avals = [
             to_shard_aval(
-                f"argument {name} of {name_of(f)}", used_mesh, spec, operand_aval(f"argument {name} of {name_of(f)}", x)
+                f"argument {name} of {name_of(f)}",
+                used_mesh,
+                spec,
+                operand_aval(f"argument {name} of {name_of(f)}", x),
+                check_vma,
             )
             for name, spec, x in zip(names, in_specs_flat, operands, strict=True)
         ]
@@ -99,7 +103,7 @@ def shard_map(
             return check_results(name_of(f), results, out_structure)
 
         _check_sharded_axes(f, axes, (*in_specs_flat,))
-        program = stage_shard_map_body(flat, avals, used_mesh, name_of(f), axes)
+        program = stage_shard_map_body(flat, avals, used_mesh, name_of(f), axes, check_vma)
         result_tree = out_structures[0].unflatten(range(len(program.out_avals)))
         out_specs_flat = _resolve_specs(f, used_mesh, "out_specs", out_specs, result_tree)
         _check_sharded_axes(f, axes, out_specs_flat)
@@ -113,7 +117,7 @@ def shard_map(
         if check_vma:
             check_replication(f"shard_map of {name_of(f)}", program, axes, in_specs_flat, out_specs_flat, paths)
         return out_structures[0].unflatten(
-            map(to_result, bind_shard_map(program, used_mesh, operands, in_specs_flat, out_specs_flat, axes))
+            map(to_result, bind_shard_map(program, used_mesh, operands, in_specs_flat, out_specs_flat, axes, check_vma))
         )
 
     return call_on_shards

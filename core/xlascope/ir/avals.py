@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -21,10 +21,14 @@ JAX_CONVERSION_HINT = "give jax its values, jax.numpy.asarray(numpy.asarray(x))"
 #: Attributes that jax reads from the type of any array.
 _ATTRIBUTES_READ_BY_JAX = (
     *("has_qdd", "is_high", "lo_ty", "mat", "memory_space", "strip_weak_type", "to_cotangent_aval"),
-    *("to_tangent_aval", "update", "vma", "_add", "_getitem", "_mul", "_rmul", "_sub"),
+    *("to_tangent_aval", "update", "_add", "_getitem", "_mul", "_rmul", "_sub"),
 )
 
-_Key = tuple[tuple[int, ...], np.dtype[Any], bool] | tuple[tuple[int, ...], np.dtype[Any], bool, Any]
+#: Names of mesh axes.
+AxisNames = frozenset[Hashable]
+NO_AXES: AxisNames = frozenset()
+
+_Key = tuple[tuple[int, ...], np.dtype[Any], bool] | tuple[tuple[int, ...], np.dtype[Any], bool, Any, AxisNames]
 #: All live abstract values: the unique one for each key.
 _live_avals: WeakValueDictionary[_Key, ShapedArray] = WeakValueDictionary()
 #: Recently used abstract values, as strong references with a fast lookup.
@@ -35,12 +39,13 @@ _intern_lock = threading.RLock()
 class ShapedArray:
     """Abstract value of an array: shape, dtype, and whether the dtype is weak (that of a Python scalar).
 
-    Where axes of a mesh are explicit, the type also says along which of them values are sharded. There is one
-    object for each of these combinations, so abstract values are compared by identity. jaxlib's C++ reads the
-    attributes ``shape``, ``dtype`` and ``weak_type``.
+    Where axes of a mesh are explicit, the type also says along which of them values are sharded. In a shard_map that
+    checks its results (``check_vma``), it says along which axes of the mesh values may differ. There is one object for
+    each of these combinations, so abstract values are compared by identity. jaxlib's C++ reads the attributes
+    ``shape``, ``dtype`` and ``weak_type``.
     """
 
-    __slots__ = ("__weakref__", "dtype", "explicit", "shape", "weak_type")
+    __slots__ = ("__weakref__", "dtype", "explicit", "shape", "varying", "weak_type")
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
@@ -48,6 +53,8 @@ class ShapedArray:
     #: The sharding along explicit mesh axes, a NamedSharding with an entry for each axis; None where values are
     #: unsharded along all of these.
     explicit: Any
+    #: The manual mesh axes along which devices may have different values; empty outside of a checked shard_map.
+    varying: AxisNames
 
     def __new__(cls, shape: tuple[int, ...], dtype: Any, weak_type: bool = False) -> ShapedArray:
         return make_aval(tuple(shape), _as_dtype(dtype), weak_type)
@@ -68,7 +75,7 @@ class ShapedArray:
         >>> make_aval((2, 3), np.dtype("float32")).str_short()
         'f32[2,3]'
         """
-        return f"{short_name(self.dtype)}[{self._sizes_text()}]"
+        return f"{short_name(self.dtype)}[{self._sizes_text()}]{self._varying_text()}"
 
     @property
     def sharding(self) -> Any:
@@ -77,6 +84,13 @@ class ShapedArray:
             _raise_if_jax_is_present(self)
         return self.explicit
 
+    @property
+    def vma(self) -> AxisNames:
+        """Return the mesh axes along which values may vary inside a shard_map (jax's "varying manual axes")."""
+        if not self.varying:
+            _raise_if_jax_is_present(self)
+        return self.varying
+
     def _sizes_text(self) -> str:
         if self.explicit is None:
             return ",".join(map(str, self.shape))
@@ -84,9 +98,16 @@ class ShapedArray:
             f"{size}{_mesh_axes_text(part)}" for size, part in zip(self.shape, self.explicit.spec, strict=True)
         )
 
+    def _varying_text(self) -> str:
+        """Return the axes along which values vary, in jax's notation: ``{V:(x,y)}``."""
+        if not self.varying:
+            return ""
+        names = sorted(map(str, self.varying))
+        return f"{{V:{names[0] if len(names) == 1 else '({})'.format(','.join(names))}}}"
+
     def __repr__(self) -> str:
         weak = ", weak_type=True" if self.weak_type else ""
-        return f"ShapedArray({self.dtype.name}[{self._sizes_text()}]{weak})"
+        return f"ShapedArray({self.dtype.name}[{self._sizes_text()}]{self._varying_text()}{weak})"
 
 
 def _mesh_axes_text(part: Any) -> str:
@@ -139,14 +160,14 @@ def make_aval(shape: tuple[int, ...], dtype: np.dtype[Any], weak_type: bool = Fa
 def _intern(key: _Key) -> ShapedArray:
     """Return the live abstract value for a key, or a new one.
 
-    The key is (shape, dtype, weak type) and, if there is one, the explicit sharding.
+    The key is (shape, dtype, weak type) and, unless both are empty, the explicit sharding and the varying axes.
     """
     with _intern_lock:
         aval = _live_avals.get(key)
         if aval is None:
             aval = object.__new__(ShapedArray)
-            aval.shape, dtype, aval.weak_type, *explicit = key
-            aval.explicit = explicit[0] if explicit else None
+            aval.shape, dtype, aval.weak_type, *more = key
+            aval.explicit, aval.varying = more or (None, NO_AXES)
             aval.dtype = _CANONICAL_DTYPES.get(dtype, dtype)
             aval = _live_avals.setdefault(key, aval)
         return _recent_avals.insert(key, aval)
@@ -161,9 +182,38 @@ def with_explicit_sharding(aval: ShapedArray, explicit: Any) -> ShapedArray:
 
     ``explicit`` is a NamedSharding with an entry for each axis, or None for no sharding.
     """
-    if explicit is None:
-        return make_aval(aval.shape, aval.dtype, aval.weak_type) if aval.explicit is not None else aval
-    key = (aval.shape, aval.dtype, aval.weak_type, explicit)
+    return aval if explicit is aval.explicit else _make(aval.shape, aval.dtype, aval.weak_type, explicit, aval.varying)
+
+
+def with_varying_axes(aval: ShapedArray, axes: AxisNames) -> ShapedArray:
+    """Return the type of values that may vary along exactly these mesh axes.
+
+    >>> sorted(with_varying_axes(make_aval((3,), np.dtype("float32")), frozenset({"i"})).varying)
+    ['i']
+    """
+    return aval if axes == aval.varying else _make(aval.shape, aval.dtype, aval.weak_type, aval.explicit, axes)
+
+
+def union_of_varying_axes(types: Sequence[ShapedArray]) -> AxisNames:
+    """Return the mesh axes along which values of one of some types may vary."""
+    union = NO_AXES
+    for aval in types:
+        if aval.varying:
+            union |= aval.varying
+    return union
+
+
+def is_same_type(a: ShapedArray, b: ShapedArray) -> bool:
+    """Return whether two types differ by nothing but being weak and the mesh axes along which values vary."""
+    return with_varying_axes(strip_weak_type(a), NO_AXES) is with_varying_axes(strip_weak_type(b), NO_AXES)
+
+
+def _make(
+    shape: tuple[int, ...], dtype: np.dtype[Any], weak_type: bool, explicit: Any, varying: AxisNames
+) -> ShapedArray:
+    if explicit is None and not varying:
+        return make_aval(shape, dtype, weak_type)
+    key = (shape, dtype, weak_type, explicit, varying)
     return _recent_avals.get(key) or _intern(key)
 
 
@@ -183,7 +233,7 @@ _KEY_WORD_DTYPE = np.dtype(np.uint32)
 
 def strip_weak_type(aval: ShapedArray) -> ShapedArray:
     """Return the abstract value without weak type."""
-    return with_explicit_sharding(make_aval(aval.shape, aval.dtype), aval.explicit) if aval.weak_type else aval
+    return _make(aval.shape, aval.dtype, False, aval.explicit, aval.varying) if aval.weak_type else aval
 
 
 class ShapeDtypeStruct:

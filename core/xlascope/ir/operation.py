@@ -19,7 +19,7 @@ from ..cache_keys import cache_key
 from ..key_types import is_key
 from ..lru_cache import FastLRUCache, LRUCache
 from ..records.traits import NO_TRAITS, Traits
-from .avals import ShapedArray
+from .avals import AxisNames, ShapedArray, union_of_varying_axes, with_varying_axes
 from .effects import NO_EFFECTS, Effects
 from .explicit_sharding import Parts, is_explicit, lying_results, unclear
 from .user_frames import user_line, where_text
@@ -377,17 +377,38 @@ class Operation(metaclass=OperationType):
                 "folded in and given to samplers. random.key_data(keys) has their words as numbers."
             )
         results = self.abstract_eval(types)
-        return lying_results(self, types, results) if is_explicit(types) else results
+        if is_explicit(types):
+            results = lying_results(self, types, results)
+        return self._with_varying_axes(types, results) if union_of_varying_axes(types) else results
+
+    def _with_varying_axes(self, types: Sequence[ShapedArray], results: Sequence[ShapedArray]) -> list[ShapedArray]:
+        axes = self.varying_axes(types)
+        return [with_varying_axes(aval, axes) for aval in results]
 
     def _eval_composite(self, types: tuple[ShapedArray, ...]) -> list[ShapedArray]:
         """Return the types from :meth:`abstract_eval`, for an operation that holds programs.
 
-        Their shardings come from these programs, or from the ``sharding_rule`` of the class if it has one.
+        Their shardings come from these programs, or from the ``sharding_rule`` of the class if it has one; the axes
+        along which they vary come from these programs unless these say nothing of any.
         """
         results = self.abstract_eval(types)
         if self.__class__.sharding_rule is not Operation.sharding_rule and is_explicit(types):
-            return lying_results(self, types, results)
+            results = lying_results(self, types, results)
+        if union_of_varying_axes(types) and not any(union_of_varying_axes(body.in_avals) for body in self.bodies()):
+            return self._with_varying_axes(types, results)
         return results
+
+    def varying_axes(self, types: Sequence[ShapedArray]) -> AxisNames:
+        """Return the mesh axes along which results may vary, in a checked shard_map, for operands of those types."""
+        return union_of_varying_axes(types)
+
+    def operand_varying_axes(self, types: Sequence[ShapedArray], checked: AxisNames) -> AxisNames | None:
+        """Return the mesh axes along which all operands have to vary before the operation can be differentiated.
+
+        ``types`` are the types of the operands, ``checked`` are the axes of the checked shard_map. None for an
+        operation that holds programs, whose own operations say so.
+        """
+        return None if self.composite else union_of_varying_axes(types)
 
     def sharding_rule(
         self, parts: Sequence[Parts], operands: Sequence[ShapedArray], results: Sequence[ShapedArray]

@@ -71,6 +71,7 @@ from .parallel import all_to_all as all_to_all
 from .parallel import axis_index as axis_index
 from .parallel import axis_size as axis_size
 from .parallel import pbroadcast as pbroadcast
+from .parallel import pcast as pcast
 from .parallel import pmax as pmax
 from .parallel import pmean as pmean
 from .parallel import pmin as pmin

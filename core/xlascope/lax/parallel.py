@@ -17,6 +17,7 @@ from ..operations.conversion import convert_element_type
 from ..operations.integer_arguments import is_several, whole_number, whole_numbers
 from ..operations.operand_values import PYTHON_SCALAR_TYPES, dtype_of, shape_of
 from ..operations.shapes import reduce_sum
+from ..operations.varying_axes import make_varying
 from ..trace.bind import bind1
 from ..trace.operand_coercion import pass_through
 from ..trace.source import compose_message, user_line, where_text
@@ -306,7 +307,33 @@ def axis_index(axis_name: Any) -> Any:
     [0. 1. 2.]
     """
     axes = _require_distinct("axis_index", _resolve_axes("axis_index", axis_name))
-    return bind1(exchanges.AxisIndex(axes.names, axes.sizes)) if axes.names else pass_through(0)
+    if not axes.names:
+        return pass_through(0)
+    return make_varying(bind1(exchanges.AxisIndex(axes.names, axes.sizes)), STATE.checked_axes.intersection(axes.names))
+
+
+def pcast(x: Any, axis_name: Any, *, to: str) -> Any:
+    """Return ``x``, an array or a tree of them, with types by which the arrays vary along axes of a mesh.
+
+    Inside of a ``shard_map`` with ``check_vma``, types say along which of its axes values may differ from device to
+    device. The derivative by a value that does not vary is the sum of those of all devices; by ``pcast(x, axis_name,
+    to="varying")`` each device has its own. ``axis_name`` is a name or a tuple of names. Without ``check_vma`` nothing
+    changes. Raises NameError for an axis that is not bound, and ValueError for another ``to``.
+
+    >>> import xlascope as xs
+    >>> from xlascope import P
+    >>> mesh = xs.make_mesh((1,), ("i",))
+    >>> def of_own_shard(w, x):
+    ...     return xs.grad(lambda w: (w * x).sum())(xs.lax.pcast(w, "i", to="varying"))[None]
+    >>> f = xs.shard_map(of_own_shard, mesh=mesh, in_specs=(P(), P("i")), out_specs=P("i"))
+    >>> print(f(2.0, xs.numpy.arange(3.0)))
+    [3.]
+    """
+    if to != "varying":
+        raise ValueError(f"pcast takes to='varying', got {to!r}{where_text(user_line())}")
+    axes = _require_distinct("pcast", _resolve_axes("pcast", axis_name))
+    checked = STATE.checked_axes.intersection(axes.names)
+    return tree.map(lambda leaf: make_varying(leaf, checked), x)
 
 
 def axis_size(axis_name: Any) -> int:

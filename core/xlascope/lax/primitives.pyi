@@ -202,6 +202,7 @@ pow_p: Primitive
 ppermute_p: Primitive
 psum_p: Primitive
 pure_callback_p: Primitive
+pvary_p: Primitive
 random_gamma_grad_p: Primitive
 random_unwrap_p: Primitive
 random_wrap_p: Primitive

@@ -15,7 +15,7 @@ import numpy as np
 
 from .. import tree
 from ..dtypes import to_canonical_dtype
-from ..ir.avals import ShapedArray, make_aval
+from ..ir.avals import NO_AXES, ShapedArray, make_aval
 from ..ir.effects import DEBUG, IO, ORDERED_DEBUG, ORDERED_IO, Effects
 from ..ir.markers import NOT_MAPPED
 from ..ir.operation import Operation
@@ -84,9 +84,9 @@ class HostFunction:
 
         A note with the call site is added to exceptions.
         """
-        previous = STATE.trace, STATE.origin, STATE.axes
+        previous = STATE.trace, STATE.origin, STATE.axes, STATE.checked_axes
         was_in_trace, was_wide = in_trace.value, enable_x64.swap_local(self.wide)
-        STATE.trace, STATE.origin, STATE.axes = None, None, ()
+        STATE.trace, STATE.origin, STATE.axes, STATE.checked_axes = None, None, (), NO_AXES
         in_trace.set_local(False)
         try:
             return self._call(operands)
@@ -96,7 +96,7 @@ class HostFunction:
                 error.add_note(note)
             raise
         finally:
-            STATE.trace, STATE.origin, STATE.axes = previous
+            STATE.trace, STATE.origin, STATE.axes, STATE.checked_axes = previous
             in_trace.set_local(was_in_trace)
             enable_x64.set_local(was_wide)
 

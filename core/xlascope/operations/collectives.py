@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import Any, ClassVar
 
-from ..ir.avals import ShapedArray
+from ..ir.avals import AxisNames, ShapedArray, union_of_varying_axes
 from ..ir.jaxpr import ClosedJaxpr
 from ..ir.markers import NOT_MAPPED, ZERO
 from ..records.traits import KERNEL
@@ -22,7 +22,7 @@ from .arithmetic import div, mul
 from .comparisons import eq
 from .conversion import convert_element_type
 from .linear_operation import Linear
-from .operand_checks import require_kind
+from .operand_checks import require_kind, type_of
 from .operand_values import dtype_of
 from .shapes import reduce_sum
 
@@ -34,6 +34,9 @@ class CollectiveOperation(Linear):
     axes: tuple[Hashable, ...]
 
     is_context_dependent = True
+
+    def operand_varying_axes(self, types: Sequence[ShapedArray], checked: AxisNames) -> AxisNames:
+        return union_of_varying_axes(types) | checked.intersection(self.axes)
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         manual = builder.manual
@@ -102,6 +105,9 @@ class _AllReduce(CollectiveOperation):
         require_kind(self.name, x.dtype, self.kinds)
         return [x]
 
+    def varying_axes(self, types: Sequence[ShapedArray]) -> AxisNames:
+        return union_of_varying_axes(types).difference(self.axes)
+
     def carry_out(
         self, operands: Sequence[Any], axes: Sequence[Any], name: Hashable, size: int
     ) -> tuple[list[Any], list[Any]]:
@@ -135,8 +141,11 @@ class PSum(_AllReduce, name="psum"):
         return mul(x, size)
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
-        # Each example's operand contributes to every example's sum: its cotangent is the sum of all cotangents.
-        return [bind1(self, *cotangents)]
+        # Each example's operand contributes to every example's sum: its cotangent is the sum of all cotangents. Where
+        # types say that the sum is one value for all devices, it has one cotangent, which is that of each operand.
+        (ct,), (x,) = cotangents, operands
+        summed = tuple(axis for axis in self.axes if axis not in type_of(x).varying)
+        return [bind1(PSum(summed), ct) if summed else ct]
 
 
 class _AllReduceExtreme(_AllReduce):

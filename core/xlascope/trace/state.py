@@ -22,6 +22,8 @@ class _TraceState(threading.local):
     origin: Origin | None = None
     #: The named axes in scope.
     axes: NamedAxes = ()
+    #: Those of them that a shard_map with ``check_vma`` binds: types say which values vary along them.
+    checked_axes: frozenset[Hashable] = frozenset()
     #: The trace with a named axis that is applying the rule of a composite operation; see ``transforms/batch.py``.
     batch: Any = None
 

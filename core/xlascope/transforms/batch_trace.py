@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Final, NamedTuple
 
 from ..ir.atoms import NO_LINE
-from ..ir.avals import ShapedArray, make_aval
+from ..ir.avals import ShapedArray, make_aval, with_varying_axes
 from ..ir.explicit_sharding import with_explicit_axis, without_explicit_axis
 from ..ir.markers import NOT_MAPPED
 from ..ir.operation import Operation
@@ -325,10 +325,14 @@ def batch_size(operands: Sequence[Any], axes: Sequence[Any]) -> int:
 def remove_axis(aval: ShapedArray, axis: int) -> ShapedArray:
     """Return the type of one example of a batch whose type is ``aval`` and whose batch axis is ``axis``."""
     example_aval = make_aval(aval.shape[:axis] + aval.shape[axis + 1 :], aval.dtype, aval.weak_type)
+    if aval.varying:
+        example_aval = with_varying_axes(example_aval, aval.varying)
     return example_aval if aval.explicit is None else without_explicit_axis(aval, axis, example_aval)
 
 
 def insert_axis(aval: ShapedArray, axis: int, size: int) -> ShapedArray:
     """Return the type of a batch of ``size`` examples of type ``aval``, with ``axis`` as its batch axis."""
     batch_aval = make_aval((*aval.shape[:axis], size, *aval.shape[axis:]), aval.dtype, aval.weak_type)
+    if aval.varying:
+        batch_aval = with_varying_axes(batch_aval, aval.varying)
     return batch_aval if aval.explicit is None else with_explicit_axis(aval, axis, batch_aval)

@@ -17,6 +17,7 @@ from .evaluate import evaluate
 from .jvp_trace import JVPTrace, JVPTracer
 from .linear_trace import LinearTrace, LinearTracer
 from .staging import stage_with_consts
+from .varying_tangents import start_jvp_trace, start_linear_trace
 
 
 def jvp(
@@ -29,7 +30,8 @@ def jvp(
     hand), the tangents are its variables: operations that do not touch them must not be recorded.
     """
     current = STATE.trace
-    trace = JVPTrace(current.parent, current) if current.__class__ is LinearTrace else JVPTrace(current)
+    is_recording = isinstance(current, LinearTrace)
+    trace = start_jvp_trace(current.parent, current) if is_recording else start_jvp_trace(current)
     return _run_jvp(trace, function, primals, tangents)
 
 
@@ -117,10 +119,10 @@ def linearize(function: Callable[..., Sequence[Any]], primals: Sequence[Any]) ->
     ``function`` takes operands and returns a sequence of results. An operand of integer or boolean type has
     no tangent.
     """
-    recorder = LinearTrace(STATE.trace)
+    recorder = start_linear_trace(STATE.trace)
     avals = [aval_of(x) for x in primals]
     tangents = [LinearTracer(strip_weak_type(a), recorder) if is_differentiable(a.dtype) else ZERO for a in avals]
-    results, out_tangents = _run_jvp(JVPTrace(STATE.trace, recorder), function, primals, tangents)
+    results, out_tangents = _run_jvp(start_jvp_trace(STATE.trace, recorder), function, primals, tangents)
     recorder.alive = False
     return results, LinearProgram(recorder, tangents, out_tangents)
 

@@ -30,6 +30,7 @@ from .evaluate import evaluate
 from .linear_trace import LinearTrace, LinearTracer, Pushforward
 from .pushforwards import emit_or_run
 from .staging import stage_with_consts
+from .varying_tangents import start_linear_trace
 
 Accumulate = Callable[[Any, Any], None]
 
@@ -278,7 +279,7 @@ def pull_back_program(program: ClosedJaxpr, operands: Sequence[Any], cotangents:
     ``cotangents`` are those of the results, or ZERO. Values of the program that do not depend on linear
     operands are computed again.
     """
-    recorder = LinearTrace(STATE.trace)
+    recorder = start_linear_trace(STATE.trace)
     traced_operands = [LinearTracer(x.aval, recorder) if x.__class__ is LinearInput else x for x in operands]
     previous = STATE.trace
     try:

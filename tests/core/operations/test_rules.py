@@ -68,7 +68,7 @@ OF_FUNCTIONS = {
     "unknown_tangents",
 }
 #: Operations on several devices: tests/core/parallel has programs of each of them.
-ON_DEVICES = {"mesh_cast", "shard_map", "sharding_constraint"}
+ON_DEVICES = {"mesh_cast", "pvary", "shard_map", "sharding_constraint"}
 #: Operations on keys, which no oracle holds: tests/core/random/test_typed_keys.py and test_key_reuse.py have programs.
 OF_KEYS = {"consume_key", "random_unwrap", "random_wrap"}
 

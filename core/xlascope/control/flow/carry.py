@@ -7,7 +7,7 @@ from typing import Any
 
 from ...dtypes import promote_dtypes, to_canonical_dtype
 from ...errors import see
-from ...ir.avals import ShapedArray, strip_weak_type
+from ...ir.avals import ShapedArray, strip_weak_type, with_varying_axes
 from ...trace.source import compose_message
 from ..programs.function_names import name_of
 from ..programs.function_staging import Body
@@ -30,9 +30,9 @@ def resolve_carry_types(
     """Return the types of a loop's carry and the body staged for them.
 
     ``stage_for(types)`` stages the body, ``structure`` and ``avals`` are those of the initial carry. A Python number
-    that the body returns as another type (0 as a float) is an array of that type from the start. Raises TypeError if
-    the body returns a carry of another structure or other types; ``operation_name`` and ``function`` name the loop
-    and its body in the message.
+    that the body returns as another type (0 as a float) is an array of that type from the start, and what the body
+    returns varying along axes of a mesh varies from the start. Raises TypeError if the body returns a carry of another
+    structure or other types; ``operation_name`` and ``function`` name the loop and its body in the message.
     """
     avals = list(avals)
     while True:
@@ -41,7 +41,8 @@ def resolve_carry_types(
         if body.structure != structure:
             break
         wider = [
-            strip_weak_type(b) if _can_promote_weak_type(a, b) else a for a, b in zip(avals, out_avals, strict=True)
+            with_varying_axes(strip_weak_type(b) if _can_promote_weak_type(a, b) else a, a.varying | b.varying)
+            for a, b in zip(avals, out_avals, strict=True)
         ]
         if wider == avals:
             break

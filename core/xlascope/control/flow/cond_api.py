@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,15 +11,20 @@ import numpy as np
 from ... import tree
 from ...dtypes import dtype_kind, to_canonical_dtype
 from ...errors import see
-from ...ir.jaxpr import Literal
+from ...ir.avals import union_of_varying_axes
+from ...ir.jaxpr import ClosedJaxpr, Literal
 from ...operations.conversion import convert_element_type
 from ...operations.extremes import clamp
+from ...operations.varying_axes import make_varying
 from ...runtime.boot import disable_jit
 from ...trace.bind import bind
 from ...trace.operand_coercion import pass_through
 from ...trace.source import compose_message, here
+from ...trace.state import STATE
 from ...trace.traceback_filtering import api_boundary
 from ...trace.values import aval_of
+from ...transforms.evaluate import evaluate
+from ...transforms.staging import stage_with_consts
 from ..programs.function_names import name_of
 from ..programs.function_staging import Body, get_body, hoist_common_consts
 from ..programs.structure_checks import can_broadcast, check_same_structure, find_type_differences, promoted_dtype
@@ -143,8 +149,35 @@ def _trace_and_bind(
     for label, body in zip(labels[1:], bodies[1:], strict=True):
         _check_same_results(api_name, labels[0], label, bodies[0], body)
     consts, branches = hoist_common_consts(bodies)
-    results = bind(Cond(tuple(branches)), index, *consts, *leaves)
+    branch_operands = [*consts, *leaves]
+    if STATE.checked_axes:
+        branch_operands, branches = _make_branches_varying(index, branch_operands, branches)
+    results = bind(Cond(tuple(branches)), index, *branch_operands)
     return bodies[0].structure.unflatten(results)
+
+
+def _make_branches_varying(
+    index: Any, operands: Sequence[Any], branches: Sequence[ClosedJaxpr]
+) -> tuple[list[Any], list[ClosedJaxpr]]:
+    """Return the operands and branches of a cond with types by which each result varies along the same mesh axes.
+
+    Where devices choose for themselves (``index`` varies), operands and results vary as the index does: branches that
+    only some devices run must not sum over them when they are differentiated.
+    """
+    chosen_along = aval_of(index).varying
+    operands = [make_varying(x, chosen_along) for x in operands]
+    avals = [aval_of(x) for x in operands]
+    if chosen_along:
+        branches = [stage_with_consts(partial(evaluate, branch), avals, branch.name) for branch in branches]
+    out_avals = [branch.out_avals for branch in branches]
+    axes = [union_of_varying_axes(of_branches) | chosen_along for of_branches in zip(*out_avals, strict=True)]
+    if all(aval.varying == along for avals in out_avals for aval, along in zip(avals, axes, strict=True)):
+        return operands, list(branches)
+
+    def run(branch: ClosedJaxpr, *values: Any) -> list[Any]:
+        return [make_varying(y, along) for y, along in zip(evaluate(branch, *values), axes, strict=True)]
+
+    return operands, [stage_with_consts(partial(run, branch), avals, branch.name) for branch in branches]
 
 
 def _check_same_results(api_name: str, first_name: str, name: str, first: Body, body: Body) -> None:

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...ir.avals import ShapedArray
+from ...ir.avals import ShapedArray, union_of_varying_axes, with_varying_axes
 from ...ir.effects import is_io
 from ...ir.jaxpr import ClosedJaxpr
 from ...ir.markers import NOT_MAPPED, ZERO
@@ -57,7 +57,8 @@ class Cond(Operation, name="cond"):
         return max(flops)
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
-        return self.branches[0].out_avals
+        of_branches = [branch.out_avals for branch in self.branches]
+        return [with_varying_axes(avals[0], union_of_varying_axes(avals)) for avals in zip(*of_branches, strict=True)]
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         index, *branch_operands = operands

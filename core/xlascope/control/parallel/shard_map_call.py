@@ -1,9 +1,11 @@
 """The operation behind ``shard_map`` and ``pmap``: a program that each device of a mesh runs on its shard of the data.
 
 Derivatives are those of the function of all devices together. A result that is sharded along no axis of the
-mesh is the same on each device, and counts once: each device gets an equal part of its cotangent, and
-``psum`` transposes to ``psum``. The cotangent of an operand that is replicated on several devices is the sum
-of theirs.
+mesh is the same on each device, and counts once; the cotangent of an operand that is replicated on several devices is
+the sum of theirs. With ``check_vma`` types say which values vary from device to device
+(``operations/varying_axes.py``): the program itself sums cotangents where a value that does not vary meets one that
+does, also where a function inside of it is differentiated. Without, each device gets an equal part of the cotangent of
+a replicated result, ``psum`` transposes to ``psum``, and the cotangents of replicated operands are summed at the end.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ import math
 from collections.abc import Hashable, Iterator, Sequence
 from typing import Any
 
-from ...ir.avals import ShapedArray, make_aval
+from ...ir.avals import NO_AXES, ShapedArray, make_aval, with_varying_axes
 from ...ir.jaxpr import ClosedJaxpr
 from ...ir.operation import Operation
 from ...operations.arithmetic import div
@@ -51,7 +53,8 @@ class ShardMap(Operation, name="shard_map", by_identity=True):
     """Operation that runs a program on each device of the mesh ``on``, and returns its results as global arrays.
 
     ``in_specs`` and ``out_specs`` shard operands and results along ``axes`` of the mesh, the manual axes, which the
-    program's collectives may name. The other axes are left to XLA.
+    program's collectives may name. The other axes are left to XLA. ``checked`` says whether types say which values vary
+    along these axes.
     """
 
     composite = True
@@ -62,6 +65,7 @@ class ShardMap(Operation, name="shard_map", by_identity=True):
     in_specs: Specs
     out_specs: Specs
     axes: Names
+    checked: bool
 
     @property
     def params(self) -> dict[str, Any]:
@@ -69,7 +73,7 @@ class ShardMap(Operation, name="shard_map", by_identity=True):
         return parameters if self.axes == self.on.axis_names else parameters | {"manual_axes": self.axes}
 
     def content(self) -> Sequence[Any]:
-        return (self.jaxpr, self.on, self.in_specs, self.out_specs, self.axes)
+        return (self.jaxpr, self.on, self.in_specs, self.out_specs, self.axes, self.checked)
 
     @property
     def mesh(self) -> Mesh:
@@ -95,7 +99,7 @@ class ShardMap(Operation, name="shard_map", by_identity=True):
     def call(
         self, program: ClosedJaxpr, operands: Sequence[Any], in_specs: Sequence[Any], out_specs: Sequence[Any]
     ) -> list[Any]:
-        """Bind a shard_map of another program with the same mesh and manual axes.
+        """Bind a shard_map of another program with the same mesh, manual axes and checks.
 
         The program's constants become leading operands, replicated on all devices.
         """
@@ -103,16 +107,23 @@ class ShardMap(Operation, name="shard_map", by_identity=True):
         if program.consts:
             operands, in_specs = [*program.consts, *operands], (*[_REPLICATED] * len(program.consts), *in_specs)
             program = convert_constvars_to_operands(program)
-        return bind(shard_map_of(program, self.on, in_specs, tuple(out_specs), self.axes), *operands)
+        return bind(self.of_program(program, in_specs, tuple(out_specs)), *operands)
+
+    def of_program(self, program: ClosedJaxpr, in_specs: Specs, out_specs: Specs) -> ShardMap:
+        """Return the operation for another program, with the same mesh, manual axes and checks."""
+        return shard_map_of(program, self.on, in_specs, out_specs, self.axes, self.checked)
 
     def flops_of_bodies(self, flops: Sequence[int]) -> int:
         return sum(flops) * math.prod(self.on.shape[name] for name in self.axes)
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         return [
-            aval_with_sharding(
-                make_aval(whole_shape(self.on, spec, aval.shape), aval.dtype, aval.weak_type),
-                NamedSharding(self.on, spec),
+            with_varying_axes(
+                aval_with_sharding(
+                    make_aval(whole_shape(self.on, spec, aval.shape), aval.dtype, aval.weak_type),
+                    NamedSharding(self.on, spec),
+                ),
+                aval.varying.difference(self.axes),
             )
             for spec, aval in zip(self.out_specs, self.jaxpr.out_avals, strict=True)
         ]
@@ -130,7 +141,7 @@ class ShardMap(Operation, name="shard_map", by_identity=True):
         """
         program, needed_operands = dce_program(self.jaxpr, used)
         in_specs, out_specs = select_by_mask(self.in_specs, needed_operands), select_by_mask(self.out_specs, used)
-        return shard_map_of(program, self.on, tuple(in_specs), tuple(out_specs), self.axes), needed_operands, used
+        return self.of_program(program, tuple(in_specs), tuple(out_specs)), needed_operands, used
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         marks = nonzero_tangents_mask(tangents)
@@ -175,8 +186,16 @@ class ShardMap(Operation, name="shard_map", by_identity=True):
         is_nonlinear = [not is_lin for is_lin in linear]
         in_specs = select_by_mask(self.out_specs, nonzero)
         out_specs = select_by_mask(select_by_mask(self.in_specs, linear), nonzero_out)
-        shares = [math.prod(self.on.shape[name] for name in self._replicated_axes(spec)) for spec in in_specs]
-        sums = [self._replicated_axes(spec) for spec in out_specs]
+        shared_axes = [self._replicated_axes(spec) for spec in in_specs]
+        sums: Sequence[Names] = [self._replicated_axes(spec) for spec in out_specs]
+        if self.checked:  # what does not vary has one cotangent, and the program has summed those of operands
+            avals = select_by_mask(self.jaxpr.out_avals, nonzero)
+            shared_axes = [
+                tuple(name for name in axes if name in aval.varying)
+                for axes, aval in zip(shared_axes, avals, strict=True)
+            ]
+            sums = [()] * len(out_specs)
+        shares = [math.prod(self.on.shape[name] for name in axes) for axes in shared_axes]
         transposed = _get_derived(
             program,
             ("pulled back", self.on, tuple(shares), tuple(sums)),
@@ -199,12 +218,13 @@ class ShardMap(Operation, name="shard_map", by_identity=True):
 
         Rules of users (``custom_vjp``) that are called meanwhile may use these names.
         """
-        bound = STATE.axes
+        bound, checked = STATE.axes, STATE.checked_axes
         STATE.axes = (*(outer for outer in bound if outer[0] not in self.on.axis_names), *self.on.shape_tuple)
+        STATE.checked_axes = checked.difference(self.axes).union(self.axes if self.checked else NO_AXES)
         try:
             yield
         finally:
-            STATE.axes = bound
+            STATE.axes, STATE.checked_axes = bound, checked
 
     def _replicated_axes(self, spec: PartitionSpec) -> tuple[Hashable, ...]:
         """Return the manual axes along which a value sharded by ``spec`` is replicated."""
@@ -218,12 +238,14 @@ def whole_shape(mesh: Mesh, spec: PartitionSpec, part: Sequence[int]) -> tuple[i
     return tuple(size * count for size, count in zip(part, cuts, strict=True))
 
 
-def shard_map_of(program: ClosedJaxpr, mesh: Mesh, ins: Specs, outs: Specs, axes: Names) -> ShardMap:
+def shard_map_of(program: ClosedJaxpr, mesh: Mesh, ins: Specs, outs: Specs, axes: Names, checked: bool) -> ShardMap:
     """Return the shard_map operation of a program without constants, one object for equal arguments.
 
-    ``ins`` and ``outs`` are the specs of operands and results, ``axes`` the manual axes of the mesh.
+    ``ins`` and ``outs`` are the specs of operands and results, ``axes`` the manual axes of the mesh. ``checked`` says
+    whether the program's types say which values vary along these axes.
     """
-    return _get_derived(program, ("shard_map", mesh, ins, outs, axes), lambda: ShardMap(program, mesh, ins, outs, axes))  # type: ignore[no-any-return]
+    parameters = (mesh, ins, outs, axes, checked)
+    return _get_derived(program, ("shard_map", *parameters), lambda: ShardMap(program, *parameters))  # type: ignore[no-any-return]
 
 
 def _get_derived(program: ClosedJaxpr, key: Any, create: Any) -> Any:
@@ -262,7 +284,7 @@ def _unstack_residuals(program: ClosedJaxpr, is_residual: Sequence[bool]) -> Clo
         return evaluate(program, *leading, *operands[len(is_residual) :])
 
     avals = [
-        make_aval((1, *aval.shape), aval.dtype, aval.weak_type) if mark else aval
+        with_varying_axes(make_aval((1, *aval.shape), aval.dtype, aval.weak_type), aval.varying) if mark else aval
         for aval, mark in zip(program.in_avals, is_residual, strict=False)
     ]
     return stage_with_consts(function, [*avals, *program.in_avals[len(is_residual) :]], program.name)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...errors import see
-from ...ir.avals import ShapedArray, make_aval
+from ...ir.avals import NO_AXES, ShapedArray, make_aval, with_varying_axes
 from ...ir.jaxpr import ClosedJaxpr
 from ...trace.bind import bind
 from ...trace.jaxpr_trace import stage
@@ -36,32 +36,43 @@ def is_tracing_shard_map() -> bool:
     return _TRACING_STATE.in_shard_map
 
 
-def to_shard_aval(description: str, mesh: Mesh, spec: PartitionSpec, aval: ShapedArray) -> ShapedArray:
+def to_shard_aval(
+    description: str, mesh: Mesh, spec: PartitionSpec, aval: ShapedArray, checked: bool = False
+) -> ShapedArray:
     """Return the type of one device's shard of a value of type ``aval``.
 
-    Raises ValueError for a shape that cannot be sharded so; ``description`` names the value in the message.
+    With ``checked`` it says that the shards vary along the axes of ``spec``. Raises ValueError for a shape that cannot
+    be sharded so; ``description`` names the value in the message.
     """
     sharding = NamedSharding(mesh, spec)
     sharding.check_shape(description, aval.shape)
-    return make_aval(sharding.shard_shape(aval.shape), aval.dtype, aval.weak_type)
+    shard_aval = make_aval(sharding.shard_shape(aval.shape), aval.dtype, aval.weak_type)
+    return with_varying_axes(shard_aval, aval.varying.union(_sharded_axes(spec) if checked else NO_AXES))
 
 
 def stage_shard_map_body(
-    function: Callable[..., Sequence[Any]], avals: Sequence[ShapedArray], mesh: Mesh, name: str, axes: Names
+    function: Callable[..., Sequence[Any]],
+    avals: Sequence[ShapedArray],
+    mesh: Mesh,
+    name: str,
+    axes: Names,
+    checked: bool = False,
 ) -> ClosedJaxpr:
     """Return the program of a flat function of shards, which are of types ``avals``.
 
-    Its collectives may use the manual axes ``axes`` of the mesh.
+    Its collectives may use the manual axes ``axes`` of the mesh. With ``checked`` types say which values vary along
+    these.
     """
-    outer_axes, was_in_shard_map = STATE.axes, _TRACING_STATE.in_shard_map
+    outer_axes, outer_checked, was_in_shard_map = STATE.axes, STATE.checked_axes, _TRACING_STATE.in_shard_map
     try:
         _TRACING_STATE.in_shard_map = True
         manual_axes = [(name, size) for name, size in mesh.shape_tuple if name in axes]
         STATE.axes = (*(axis for axis in outer_axes if axis[0] not in axes), *manual_axes)
+        STATE.checked_axes = outer_checked.difference(axes).union(axes if checked else NO_AXES)
         with use_mesh(mesh):
             return stage(function, avals, name)
     finally:
-        STATE.axes, _TRACING_STATE.in_shard_map = outer_axes, was_in_shard_map
+        STATE.axes, STATE.checked_axes, _TRACING_STATE.in_shard_map = outer_axes, outer_checked, was_in_shard_map
 
 
 def bind_shard_map(
@@ -71,16 +82,18 @@ def bind_shard_map(
     in_specs: Sequence[PartitionSpec],
     out_specs: Sequence[PartitionSpec],
     axes: Names,
+    checked: bool = False,
 ) -> list[Any]:
     """Bind a shard_map of a program, and return its results.
 
     ``axes`` are the manual axes of ``mesh``. ``in_specs`` and ``out_specs`` say how each operand and each result is
-    sharded over the mesh; constants of the program are replicated on all devices.
+    sharded over the mesh; constants of the program are replicated on all devices. ``checked`` is that of
+    :func:`stage_shard_map_body`.
     """
     specs = (*[PartitionSpec()] * len(program.consts), *in_specs)
     operands = [*program.consts, *operands]
     program = convert_constvars_to_operands(program) if program.consts else intern_program(program)
-    return bind(shard_map_of(program, mesh, specs, tuple(out_specs), axes), *operands)
+    return bind(shard_map_of(program, mesh, specs, tuple(out_specs), axes, checked), *operands)
 
 
 def check_replication(

@@ -66,9 +66,9 @@ def forget_programs() -> None:
 def settings_of_trace() -> Hashable:
     """Return the settings that a trace depends on besides the function and its arguments, as part of a cache key.
 
-    They include the bound axis names and the current mesh.
+    They include the bound axis names, which of them are checked, and the current mesh.
     """
-    return boot.enable_x64.value, boot.settings_of_traces(), STATE.axes, current_mesh()
+    return boot.enable_x64.value, boot.settings_of_traces(), STATE.axes, STATE.checked_axes, current_mesh()
 
 
 def _program_key(program: ClosedJaxpr) -> Hashable:

@@ -10,7 +10,7 @@ import numpy as np
 from ... import tree
 from ...dtypes import promote_dtypes, to_canonical_dtype
 from ...errors import see
-from ...ir.avals import ShapedArray, strip_weak_type
+from ...ir.avals import ShapedArray, is_same_type
 from ...trace.source import compose_message
 
 
@@ -62,7 +62,7 @@ def describe_type_differences(
     return "; ".join(
         f"{name}{path}: {words[0]} {a.str_short()} and {words[1]} {b.str_short()}"
         for path, a, b in zip(paths, first, second, strict=True)
-        if strip_weak_type(a) is not strip_weak_type(b)
+        if not is_same_type(a, b)
     )
 
 
@@ -75,7 +75,7 @@ def find_type_differences(
     """
     paths = [tree.keystr(path) for path, _ in tree.leaves_with_path(structure.unflatten(range(structure.num_leaves)))]
     pairs = enumerate(zip(first, second, strict=True))
-    return [(paths[i], i) for i, (a, b) in pairs if strip_weak_type(a) is not strip_weak_type(b)]
+    return [(paths[i], i) for i, (a, b) in pairs if not is_same_type(a, b)]
 
 
 def zeros_text(aval: ShapedArray) -> str:

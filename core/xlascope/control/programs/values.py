@@ -12,6 +12,7 @@ from ...dtypes import float0
 from ...ir.avals import ShapedArray
 from ...operations.conversion import convert_element_type
 from ...operations.operand_values import PYTHON_SCALAR_TYPES, typed_scalar
+from ...operations.varying_axes import make_varying
 from ...trace.tracer import TracerBase
 from ...trace.values import aval_of, invalid_operand_error, invalid_result_error
 from .function_names import definition_text
@@ -29,7 +30,9 @@ def operand_aval(description: str, x: Any) -> ShapedArray:
 
 
 def as_type(x: Any, aval: ShapedArray) -> Any:
-    """Convert an operand to the dtype and weak type of ``aval``."""
+    """Convert an operand to the dtype and weak type of ``aval``, varying along the mesh axes that this varies along."""
+    if aval.varying:
+        x = make_varying(x, aval.varying)
     if x.__class__ in PYTHON_SCALAR_TYPES and not aval.weak_type:
         return typed_scalar(x, aval.dtype)
     own_aval = aval_of(x)

@@ -12,6 +12,7 @@ from ...ir.markers import NOT_MAPPED, ZERO
 from ...ir.operation import Operation, UnusableResultError
 from ...operations.operand_checks import is_linear
 from ...operations.shapes import moveaxis, reduce_sum
+from ...operations.varying_axes import make_varying, sum_over_extra_axes
 from ...trace.bind import bind
 from ...trace.source import here
 from ...trace.state import STATE
@@ -123,9 +124,15 @@ class CustomLin(Operation, name="custom_lin", by_identity=True):
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
         count = self.num_residuals
-        operand_cotangents = self.backward(operands[:count], scatter_by_mask(cotangents, self.differentiable_mask))
+        received = [
+            ct if ct is ZERO else make_varying(ct, aval.varying)
+            for ct, aval in zip(cotangents, self.abstract_eval(()), strict=True)
+        ]
+        operand_cotangents = self.backward(operands[:count], scatter_by_mask(received, self.differentiable_mask))
         nonzero_cotangents = iter(select_by_mask(operand_cotangents, self.moving))
-        return [None] * count + [next(nonzero_cotangents) if is_linear(x) else None for x in operands[count:]]
+        return [None] * count + [
+            sum_over_extra_axes(x.aval, next(nonzero_cotangents)) if is_linear(x) else None for x in operands[count:]
+        ]
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         raise UnusableResultError(no_forward_mode_text(self.title))

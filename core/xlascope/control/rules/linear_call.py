@@ -12,6 +12,7 @@ from ...ir.markers import ZERO
 from ...ir.operation import Operation
 from ...operations.operand_checks import is_linear
 from ...operations.shapes import mapped_in_front
+from ...operations.varying_axes import make_varying, sum_over_extra_axes
 from ...trace.bind import bind
 from ...trace.jaxpr_trace import stage
 from ...trace.source import here
@@ -63,11 +64,18 @@ class LinearCall(Operation, name="linear_call"):
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
         count = self.num_residuals
-        full_cotangents = instantiate_zeros(cotangents, self.jaxpr.out_avals)
+        out_avals = self.jaxpr.out_avals
+        full_cotangents = [
+            make_varying(ct, aval.varying)
+            for ct, aval in zip(instantiate_zeros(cotangents, out_avals), out_avals, strict=True)
+        ]
         linear_cotangents = bind(LinearCall(self.transposed, self.jaxpr, count), *operands[:count], *full_cotangents)
         return [
             *[None] * count,
-            *(ct if is_linear(x) else None for x, ct in zip(operands[count:], linear_cotangents, strict=True)),
+            *(
+                sum_over_extra_axes(x.aval, ct) if is_linear(x) else None
+                for x, ct in zip(operands[count:], linear_cotangents, strict=True)
+            ),
         ]
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:

@@ -13,6 +13,7 @@ from ...ir.operation import Operation
 from ...operations.operand_checks import is_linear
 from ...operations.shapes import mapped_in_front
 from ...operations.tangent_arithmetic import neg, sum_tangents
+from ...operations.varying_axes import sum_over_extra_axes
 from ...trace.bind import bind
 from ...trace.source import here
 from ...transforms.batch import batch_program
@@ -110,7 +111,10 @@ class LinearSolve(Operation, name="custom_linear_solve"):
         operation = LinearSolve(self.const_lengths.transpose(), self.jaxprs.transpose())
         flat = [c for part in consts.transpose() for c in part]
         b_cotangents = bind(operation, *flat, *full_cotangents)[: len(b)]
-        return [*[None] * len(flat), *(ct if is_linear(x) else None for x, ct in zip(b, b_cotangents, strict=True))]
+        return [
+            *[None] * len(flat),
+            *(sum_over_extra_axes(x.aval, ct) if is_linear(x) else None for x, ct in zip(b, b_cotangents, strict=True)),
+        ]
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         size = batch_size(operands, axes)

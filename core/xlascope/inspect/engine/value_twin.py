@@ -18,7 +18,7 @@ from ...control.checkpoint.remat import Remat
 from ...control.flow.cond_op import Cond
 from ...control.flow.scan_op import Scan
 from ...control.flow.while_op import While
-from ...control.parallel.shard_map_call import ShardMap, shard_map_of
+from ...control.parallel.shard_map_call import ShardMap
 from ...control.programs.call import CallOperation, bind_call
 from ...control.rules.custom_rule_call import CustomRuleCall
 from ...ir.jaxpr import ClosedJaxpr, Jaxpr, Literal, Origin
@@ -359,8 +359,7 @@ class TwinInterpreter:
             program = stage_with_consts(function, operation.jaxpr.in_avals, operation.jaxpr.name)
         extra = len(program.jaxpr.outvars) - count
         out_specs = (*operation.out_specs, *[PartitionSpec(operation.axes)] * extra)
-        shard_map = shard_map_of(program, operation.on, operation.in_specs, out_specs, operation.axes)
-        results = bind(shard_map, *operands)
+        results = bind(operation.of_program(program, operation.in_specs, out_specs), *operands)
         devices = math.prod(operation.on.shape[name] for name in operation.axes)
         state = [
             reshape(x, (devices * len(twin.sites), *aval_of(x).shape[2:]))
