@@ -404,3 +404,25 @@ def test_whoever_counts_calls_goes_on_counting():
     finally:
         boot.post_hook.set_global(None)
     assert counted == [f, f]
+
+
+@pytest.mark.parametrize(
+    ("expression", "answer"),
+    [
+        (lambda w, i: 2 * w, [0.2, 0.6]),
+        (lambda w, i: w + 1, [1.1, 1.3]),
+        (lambda w, i: 0.1 - w, [0.0, -0.2]),
+        (lambda w, i: w > 0.2, [False, True]),
+        (lambda w, i: xs.jit(lambda w: 2 * w)(w), [0.2, 0.6]),
+        (lambda w, i: xs.vmap(lambda w: w / 2)(w), [0.05, 0.15]),
+        (lambda w, i: i * 2, [2**41, 6]),
+        (lambda w, i: 1 - i, [1 - 2**40, -2]),
+    ],
+)
+def test_wide_arrays_and_numbers_after_their_block(expression, answer):
+    with xs.enable_x64(True):
+        w, i = jnp.array([0.1, 0.3]), jnp.array([2**40, 3])
+    for _ in range(4):
+        found = expression(w, i)
+        assert found.dtype.itemsize in (1, 8)
+        np.testing.assert_allclose(found, answer, rtol=1e-15, atol=1e-16)

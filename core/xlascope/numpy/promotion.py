@@ -108,8 +108,9 @@ _CURRENT: Any = object()
 def promote_scalar(value: Any, dtype: np.dtype[Any], trace: Any = _CURRENT) -> Any:
     """Return a Python scalar as an operand of a dtype that can hold it.
 
-    While staging it is a literal; outside of any trace a cached array; otherwise a scalar. ``trace`` is the current
-    trace, if the caller knows it.
+    While staging it is a literal; outside of any trace a cached array; otherwise a scalar, or an array of a dtype that
+    scalars do not have now: one of 64 bits without ``enable_x64``. ``trace`` is the current trace, if the caller knows
+    it.
     """
     if value.__class__ is bool and dtype != BOOL and boot.numpy_dtype_promotion.value == "strict":
         raise dtypes.promotion_error((bool, dtype))
@@ -119,8 +120,10 @@ def promote_scalar(value: Any, dtype: np.dtype[Any], trace: Any = _CURRENT) -> A
         cache, make = _array_cache, _make_device_scalar
     elif trace.staging:
         cache, make = _literal_cache, _make_literal
-    else:
+    elif to_canonical_dtype(dtype) == dtype:
         return _weak_scalar(value, dtype)
+    else:
+        return _make_device_scalar(value, dtype)
     key = (value or scalar_bits(value), value.__class__, dtype, boot.enable_x64.value)
     cached = cache.get(key)
     if cached is None:
@@ -138,7 +141,8 @@ def _make_literal(value: Any, dtype: np.dtype[Any]) -> Literal:
 
 def _make_device_scalar(value: Any, dtype: np.dtype[Any]) -> Any:
     scalar = _weak_scalar(value, dtype)
-    return put_on_device(scalar, aval_of(scalar))
+    aval = aval_of(scalar)
+    return put_on_device(scalar, aval if aval.dtype == dtype else make_aval((), dtype))
 
 
 def _weak_scalar(value: Any, dtype: np.dtype[Any]) -> Any:
