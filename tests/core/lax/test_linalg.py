@@ -104,3 +104,39 @@ def _factorized(a, definite):
     x = np.asarray(of.tridiagonal_solve(middle[0], 4 * middle[1], middle[2], a))
     full = 4 * eye + np.eye(len(a), k=1, dtype=a.dtype) + np.eye(len(a), k=-1, dtype=a.dtype)
     yield "tridiagonal_solve", a, full @ x
+
+
+@pytest.mark.parametrize("size", [4, 12])
+@pytest.mark.parametrize("transposed", [False, True], ids=["solve", "its transpose"])
+def test_an_infinity_stays_in_its_row_where_rows_are_exchanged(size, transposed):
+    """Both systems have the same factors. An infinity on the last right side is that of the last unknown."""
+    rng = np.random.default_rng(size)
+    a, b = rng.normal(size=(size, size)) + 4 * size * np.eye(size), rng.normal(size=(size, 3))
+    order = rng.permutation(size)
+    with xs.enable_x64():
+
+        def solve(a, b):
+            of = xs.numpy.linalg.solve
+            return xs.vjp(lambda y: of(a, y), xs.numpy.zeros_like(b))[1](b)[0] if transposed else of(a, b)
+
+        b[-1, 1] = np.inf
+        as_they_are = np.asarray(solve(a, b))
+        exchanged = a[order], b if transposed else b[order]
+        undo = order if transposed else slice(None)
+        for how, found in {
+            "one": solve(*exchanged),
+            "compiled": xs.jit(solve)(*exchanged),
+            "a stack": solve(*(np.stack([x, x]) for x in exchanged))[1],
+            "mapped": xs.vmap(solve)(*(np.stack([x, x]) for x in exchanged))[1],
+        }.items():
+            np.testing.assert_allclose(np.asarray(found), as_they_are[undo], rtol=1e-9, err_msg=how)
+    assert as_they_are[-1, 1] == np.inf
+    np.testing.assert_allclose(as_they_are[:, 2], np.linalg.solve(a.T if transposed else a, b[:, 2]))
+
+
+def test_permuted_factors_keep_nan_in_its_row():
+    a = np.array([[1.0, 0.0], [4.0, np.nan], [2.0, 3.0]], np.float32)
+    rows, lower, _ = map(np.asarray, xs.scipy.linalg.lu(a))
+    assert np.isnan(lower).any()
+    permuted, _ = xs.scipy.linalg.lu(a, permute_l=True)
+    np.testing.assert_array_equal(permuted, lower[rows.argmax(1)])

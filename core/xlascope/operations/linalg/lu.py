@@ -20,9 +20,11 @@ from ...xla.mlir.solver_calls import GPU_PLATFORMS, call_column_major, call_xla_
 from .. import sharding_rules
 from ..comparisons import eq
 from ..conversion import convert_element_type
+from ..indexing import Gather, GatherDimensionNumbers
 from ..integer_arguments import whole_number
 from ..operand_values import aval, typed_scalar
-from ..shapes import broadcasted_iota, moveaxis
+from ..selection import select
+from ..shapes import broadcasted_iota, moveaxis, reduce_sum
 from ..slicing import concatenate, pad, slice_in_dim
 from ..tangent_arithmetic import sum_tangents
 from .matrices import as_columns, identity, lower, product, upper
@@ -36,6 +38,9 @@ from .matrix_stacks import (
     require_matrices,
 )
 from .triangular import triangular_solve
+
+#: Up to this many row exchanges are written out; more are a loop.
+MAX_UNROLLED_EXCHANGES = 8
 
 
 class LU(MatrixStackOperation, name="lu"):
@@ -97,7 +102,7 @@ class LU(MatrixStackOperation, name="lu"):
             sum_tangents([lower(factors, strictly=True), _pad_to_shape(ones, aval(a))]), size, -1
         )
         upper_factor = _complete_to_square(upper(factors), size, -2)
-        inner = product(permutation_matrices(permutation, aval(a).dtype), t)
+        inner = permute_rows(t, permutation)
         inner = triangular_solve(lower_factor, inner, left_side=True, lower=True, unit_diagonal=True)
         inner = triangular_solve(upper_factor, inner, left_side=False)
         return results, [
@@ -134,6 +139,29 @@ def permutation_matrices(permutation: Any, dtype: Any) -> Any:
     shape = aval(permutation).shape
     numbers = broadcasted_iota(np.int32, (*(1,) * len(shape[:-1]), 1, shape[-1]), len(shape))
     return convert_element_type(eq(as_columns(permutation), numbers), dtype)
+
+
+def permute_rows(x: Any, permutation: Any) -> Any:
+    """Return stacks of matrices, ``(…, m, k)``, whose row i is row ``permutation[i]`` of ``x``.
+
+    The rows are gathered: in a product with permutation matrices, one infinity or NaN makes a whole column NaN.
+    """
+    rank, columns = len(aval(x).shape), aval(x).shape[-1]
+    if 0 in aval(x).shape:
+        return x
+    lead = tuple(range(rank - 2))
+    numbers = GatherDimensionNumbers((rank - 1,), (rank - 2,), (rank - 2,), lead, lead)
+    sizes = (*(1,) * (rank - 1), columns)
+    return bind1(Gather(numbers, sizes, "promise_in_bounds", unique_indices=True), x, as_columns(permutation))
+
+
+def invert_permutation(permutation: Any) -> Any:
+    """Return the inverses of permutations, ``(…, m)``: for each number, the position at which it is."""
+    shape = aval(permutation).shape
+    square, rank = (*shape, shape[-1]), len(shape) + 1
+    is_at = eq(as_columns(permutation), broadcasted_iota(np.int32, (*(1,) * (rank - 1), shape[-1]), rank - 1))
+    positions = broadcasted_iota(np.int32, square, rank - 2)
+    return reduce_sum(select(is_at, positions, typed_scalar(0, np.dtype(np.int32))), (rank - 2,))
 
 
 def lu(x: Any) -> list[Any]:
@@ -187,57 +215,60 @@ class LUPivotsToPermutation(Operation, name="lu_pivots_to_permutation"):
 def emit_permutation(builder: Any, exchanges: Any, of_exchanges: ShapedArray, out: ShapedArray) -> Any:
     """Emit the permutation that row exchanges amount to; return its MLIR value of type ``out``.
 
-    ``exchanges`` is the MLIR value of the exchanges, which count from 0, and ``of_exchanges`` its type. For each
-    exchange, in order, the numbers at its two positions are swapped.
+    ``exchanges`` is the MLIR value of the exchanges, which count from 0, and ``of_exchanges`` its type. Each row is
+    followed from its last place to its first, so that a step reads no element of the permutation but its own: XLA fuses
+    the steps that are written out, and updates the permutation of a loop in place.
     """
     rank, count = out.ndim, of_exchanges.shape[-1]
     if builder.platform in GPU_PLATFORMS and out.dtype == INT32 and count and out.size:
         name = "cu_lu_pivots_to_permutation"
         return call_column_major(builder, name, [exchanges], [of_exchanges], [out], rank - 1)[0]
-    scalar, single_aval = make_aval((), out.dtype), make_aval((*out.shape[:-1], 1), out.dtype)
     places = builder.emit1("stablehlo.iota", [], out, {"iota_dimension": attribute(f"{rank - 1} : i64")})
     if not count or not out.size:
         return places
-    all_axes = range(rank)
+    if count <= MAX_UNROLLED_EXCHANGES:
+        for position in reversed(range(count)):
+            at = builder.constant(position, make_aval((), out.dtype))
+            places = _emit_exchange(builder, places, exchanges, of_exchanges, at, out)
+        return places
+    return _emit_exchange_loop(builder, places, exchanges, of_exchanges, out)
 
-    def value_at(values: Any, at: Any, like: ShapedArray) -> Any:
-        """Emit the number at one position, the same for the whole stack."""
-        zero = builder.constant(0, scalar)
-        starts = [*[zero] * (rank - 1), at]
-        sizes = (*like.shape[:-1], 1)
-        return builder.emit1(
-            "stablehlo.dynamic_slice",
-            [values, *starts],
-            make_aval(sizes, out.dtype),
-            {"slice_sizes": int64_array(sizes)},
-        )
 
-    def sum_last_axis(values: Any) -> Any:
-        reduce_op = builder.operation(
-            "stablehlo.reduce",
-            [values, builder.constant(0, scalar)],
-            {"dimensions": int64_array([rank - 1])},
-            [make_aval(out.shape[:-1], out.dtype)],
-            regions=1,
-        )
-        builder.fill_region(reduce_op, [scalar] * 2, lambda x, y: [builder.emit1("stablehlo.add", [x, y], scalar)])
-        return builder.emit1("stablehlo.reshape", [reduce_op.results[0]], single_aval)
+def _emit_exchange_loop(builder: Any, places: Any, exchanges: Any, of_exchanges: ShapedArray, out: ShapedArray) -> Any:
+    """Emit a loop over all exchanges, the last one first."""
+    scalar = make_aval((), out.dtype)
 
-    def step(at: Any, order: Any, pivots: Any) -> list[Any]:
-        pivot_index = builder.broadcast(value_at(pivots, at, of_exchanges), out, all_axes)
-        current_value = value_at(order, at, out)
-        is_pivot = emit_compare(builder, "EQ", places, pivot_index, out.shape)
-        pivot_value = sum_last_axis(emit_select(builder, is_pivot, order, emit_zeros(builder, out), out))
-        is_current = emit_compare(builder, "EQ", places, builder.broadcast(at, out), out.shape)
-        order = emit_select(builder, is_pivot, builder.broadcast(current_value, out, all_axes), order, out)
-        order = emit_select(builder, is_current, builder.broadcast(pivot_value, out, all_axes), order, out)
-        return [builder.emit1("stablehlo.add", [at, builder.constant(1, scalar)], scalar), order, pivots]
+    def number(value: int) -> Any:
+        return builder.constant(value, scalar)
 
-    carried = [scalar, out, of_exchanges]
-    start = [builder.constant(0, scalar), places, exchanges]
+    def step(step_index: Any, places: Any, exchanges: Any) -> list[Any]:
+        at = builder.emit1("stablehlo.subtract", [number(of_exchanges.shape[-1] - 1), step_index], scalar)
+        places = _emit_exchange(builder, places, exchanges, of_exchanges, at, out)
+        return [builder.emit1("stablehlo.add", [step_index, number(1)], scalar), places, exchanges]
+
     return builder.while_loop(
-        start, carried, lambda at, *_: [builder.compare("LT", at, builder.constant(count, scalar))], step
+        [number(0), places, exchanges],
+        [scalar, out, of_exchanges],
+        lambda step_index, *_: [builder.compare("LT", step_index, number(of_exchanges.shape[-1]))],
+        step,
     )[1]
+
+
+def _emit_exchange(
+    builder: Any, places: Any, exchanges: Any, of_exchanges: ShapedArray, at: Any, out: ShapedArray
+) -> Any:
+    """Emit where the rows at ``places`` were before the exchange at the position ``at``, a scalar."""
+    sizes = (*of_exchanges.shape[:-1], 1)
+    starts = [*[builder.constant(0, make_aval((), out.dtype))] * (out.ndim - 1), at]
+    other = builder.emit1(
+        "stablehlo.dynamic_slice",
+        [exchanges, *starts],
+        make_aval(sizes, out.dtype),
+        {"slice_sizes": int64_array(sizes)},
+    )
+    other, at = builder.broadcast(other, out, range(out.ndim)), builder.broadcast(at, out)
+    is_at, is_other = (emit_compare(builder, "EQ", places, x, out.shape) for x in (at, other))
+    return emit_select(builder, is_at, other, emit_select(builder, is_other, at, places, out), out)
 
 
 def lu_pivots_to_permutation(pivots: Any, permutation_size: int) -> Any:
@@ -258,18 +289,12 @@ def lu_pivots_to_permutation(pivots: Any, permutation_size: int) -> Any:
 
 def solve_factored(factors: Any, permutation: Any, b: Any, transposing: bool = False) -> Any:
     """Return the X with A X = B (``transposing``: Aᵀ X = B), from the results of :func:`lu` for A."""
-    order = permutation_matrices(permutation, aval(factors).dtype)
     if transposing:
         y = triangular_solve(factors, b, left_side=True, lower=False, transpose_a=True)
         y = triangular_solve(factors, y, left_side=True, lower=True, transpose_a=True, unit_diagonal=True)
-        return product(_transpose_last_axes(order), y)
-    y = triangular_solve(factors, product(order, b), left_side=True, lower=True, unit_diagonal=True)
+        return permute_rows(y, invert_permutation(permutation))
+    y = triangular_solve(factors, permute_rows(b, permutation), left_side=True, lower=True, unit_diagonal=True)
     return triangular_solve(factors, y, left_side=True, lower=False)
-
-
-def _transpose_last_axes(order: Any) -> Any:
-    rank = len(aval(order).shape)
-    return moveaxis(order, rank - 2, rank - 1)
 
 
 def solve(a: Any, b: Any) -> Any:

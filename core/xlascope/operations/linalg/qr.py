@@ -19,7 +19,7 @@ from ..conversion import convert_element_type
 from ..operand_values import aval, typed_scalar
 from ..tangent_arithmetic import sum_tangents
 from .householder import emit_geqrf, emit_householder_product, first_columns, reflection_avals
-from .lu import permutation_matrices
+from .lu import permute_rows
 from .matrices import adjoint, lower, on_diagonal, product, transpose_matrices
 from .matrix_stacks import (
     INT32,
@@ -110,7 +110,7 @@ class Qr(MatrixStackOperation, name="qr"):
             )
         q, r, *order = results
         if order:  # the tangent of the columns in their order
-            t = product(t, transpose_matrices(permutation_matrices(order[0], aval(a).dtype)))
+            t = transpose_matrices(permute_rows(transpose_matrices(t), order[0]))
         solution = triangular_solve(first_columns(r, min(m, n)), first_columns(t, min(m, n)))
         inner = product(adjoint(q), solution)
         below = lower(inner, strictly=True)

@@ -10,6 +10,7 @@ from ... import numpy as jnp
 from ...lax import linalg as of_lax
 from ...numpy.jit_wrapped import jit_wrapped
 from ...operations.complex_numbers import complex_dtype
+from ...operations.linalg.lu import invert_permutation, permute_rows
 from ...operations.linalg.matrices import adjoint, conjugate
 from ...trace.source import here
 from ..arguments import promote_dtypes_inexact, require_one_of, require_square
@@ -87,8 +88,10 @@ def _lu(a: Any, permuted: bool) -> Any:
     k = min(m, n)
     lower = jnp.tril(factors[..., :, :k], -1) + jnp.eye(m, k, dtype=a.dtype)
     upper = jnp.triu(factors[..., :k, :])
+    if permuted:
+        return permute_rows(lower, invert_permutation(order)), upper
     p = (order[..., None, :] == jnp.arange(m, dtype=order.dtype)[:, None]).astype(np.empty((), a.dtype).real.dtype)
-    return (jnp.matmul(p, lower, precision="highest"), upper) if permuted else (p, lower, upper)
+    return p, lower, upper
 
 
 def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, Any]:
