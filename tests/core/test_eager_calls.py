@@ -175,7 +175,11 @@ OTHERS: dict[str, tuple[Any, tuple[tuple[tuple[Any, ...], dict[str, Any]], ...]]
     ),
     "clip": (
         jnp.clip,
-        (((0, 1), {}), ((0.0, 0.5), {}), ((None, 0.5), {}), ((), {"min": 0}), ((), {}), ((), {"max": jnp.ones(3)})),
+        (
+            *(((0, 1), {}), ((0.0, 0.5), {}), ((None, 0.5), {}), ((), {"min": 0}), ((), {})),
+            *(((), {"max": jnp.ones(3)}), ((1, 2.0), {}), ((True, 2), {}), ((-(2**31), 1), {})),
+            *(((np.nan, 1.0), {}), ((0.5j, 1), {}), ((np.float64(0.5), np.int8(3)), {})),
+        ),
     ),
 }
 
@@ -195,6 +199,25 @@ def test_linspace(kwargs: dict[str, Any]) -> None:
     for args in ((0, 1), (0.0, 1.0), (jnp.zeros(2), 1), *([(0, 1, 5), (0, 1, True)] if "num" not in kwargs else [])):
         for _ in range(2):
             _require_same(jnp.linspace, args, kwargs, exact=False)
+
+
+def test_numbers_that_stay_on_the_device_keep_their_bits_and_types() -> None:
+    """Numbers that are equal are not the same: of another sign, type, or width; and results are of the caller alone."""
+    x = jnp.asarray([-0.0, 0.0, -2.0], "float32")
+    for _ in range(3):
+        for zero in (-0.0, 0.0):
+            found = np.asarray(jnp.clip(x, zero, 1.0))
+            np.testing.assert_array_equal(np.signbit(found[2]), np.signbit(zero))
+        assert jnp.clip(jnp.arange(3), 1, 2).dtype == "int32"
+        assert jnp.clip(jnp.arange(3), 1.0, 2.0).dtype == "float32"
+        for width in (False, True):
+            with xs.enable_x64(width):
+                assert jnp.clip(0.5, 0.0, 1.0).dtype == ("float64" if width else "float32")
+                assert jnp.linspace(0.1, 1.0, 3)[0] == (0.1 if width else np.float32(0.1))
+        for count in (1, 2):
+            line = jnp.linspace(2.5, 3.0, count)
+            assert line[0] == 2.5
+            line.delete()
 
 
 OPERATORS = {

@@ -33,6 +33,7 @@ from . import shaping
 from .axes import axis_of, whole_number
 from .creation import as_shape, astype
 from .jit_wrapped import Conversion, jit_wrapped
+from .number_arguments import keep_numbers
 from .promotion import as_dtype, broadcast_shape, check_ranks, common_dtype, promote_dtypes_inexact, to_inexact
 
 
@@ -86,6 +87,7 @@ def _require_count(num: Any, name: str = "num") -> int:
 
 
 @with_device
+@keep_numbers(0, 1)
 @jit_wrapped("endpoint", "retstep", "dtype", "axis", num=Conversion(_require_count))
 def linspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None,

@@ -21,6 +21,7 @@ from . import logic, ufuncs
 from .axes import axes_of, axis_of, reject_out, to_static_axis
 from .creation import array
 from .jit_wrapped import jit_wrapped
+from .number_arguments import keep_numbers
 from .promotion import as_dtype, promote_dtypes_inexact, promote_inexact, promote_pair, promote_pair_inexact
 from .shaping import broadcast_to, ravel, shape_of
 
@@ -523,6 +524,7 @@ def _set_nan_where_all_nan(result: Any, a: Any, axis: Axis, keepdims: bool) -> A
 # Functions near reductions ------------------------------------------------------------------------------------------
 
 
+@keep_numbers(1, 2)
 @jit_wrapped()
 def clip(arr: Any = None, /, min: Any = None, max: Any = None) -> Any:
     """Return the elements limited to the range from ``min`` to ``max``, either of which may be None.

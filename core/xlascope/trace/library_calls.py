@@ -25,7 +25,16 @@ _ELEMENTWISE_MODULES = frozenset(
     f"{_PACKAGE}numpy.{name}"
     for name in (
         *("array_api", "array_methods", "direct_operations", "float_parts", "integers", "joining", "logic", "methods"),
-        *("promotion", "jit_wrapped", "transcendental", "ufunc_class", "ufuncs", "ufunc_attributes", "updates"),
+        *(
+            "number_arguments",
+            "promotion",
+            "jit_wrapped",
+            "transcendental",
+            "ufunc_class",
+            "ufuncs",
+            "ufunc_attributes",
+            "updates",
+        ),
     )
 )
 #: Other functions that pass the user's operands on.

@@ -220,20 +220,22 @@ def cache_trace(
 
     def call_any(*args: Any, **kwargs: Any) -> Any:
         try:
-            if kwargs and handled_keyword in kwargs and (value := kwargs.pop(handled_keyword)) is not None:
-                return call_handler(value, args, kwargs)
             trace = STATE.trace
-            if trace is not None or summary.was_set:
-                return call_traced(trace, args, kwargs)
-            if not kwargs:
-                if len(args) == 1:
-                    return outside(args[0])
-                for value in args[first:]:
+            if kwargs:
+                if handled_keyword in kwargs and (value := kwargs.pop(handled_keyword)) is not None:
+                    return call_handler(value, args, kwargs)
+                if trace is not None or summary.was_set:
+                    return call_traced(trace, args, kwargs)
+                for value in kwargs.values() if is_normalized else ():
                     if value.__class__ not in plain:
-                        args = normalize(args, kwargs)
-                        break
-                return outside(*args)
-            for value in (*args[first:], *kwargs.values()) if is_normalized else ():
+                        return outside(*normalize(args, kwargs), **kwargs)
+                if len(args) <= first:
+                    return outside(*args, **kwargs)
+            elif trace is not None or summary.was_set:
+                return call_traced(trace, args, kwargs)
+            elif len(args) == 1:
+                return outside(args[0])
+            for value in args[first:]:
                 if value.__class__ not in plain:
                     args = normalize(args, kwargs)
                     break
