@@ -81,6 +81,32 @@ def test_a_donated_argument_is_transferred_at_each_call(transfers: list[Any]) ->
     assert len(transfers) == 3 + 1
 
 
+def _aligned(size: int) -> np.ndarray[Any, Any]:
+    """Return an array whose memory XLA:CPU could take as it is: it begins at a multiple of 64 bytes."""
+    memory = np.empty(4 * size + 64, np.uint8)
+    start = -memory.ctypes.data % 64
+    return memory[start : start + 4 * size].view(np.float32)
+
+
+@pytest.mark.parametrize("donated", [(), (0,)], ids=["kept", "donated"])
+def test_a_large_argument_may_be_written_to_when_the_call_returns(donated: tuple[int, ...]) -> None:
+    """The program reads it late: for jax, which shares its memory, the sum is of what was written meanwhile."""
+
+    def read_late(x: Any, _: Any) -> Any:
+        late = x + 0 * jnp.sort(jnp.sin(x))
+        return jnp.sum(late), x
+
+    function = xs.jit(read_late, donate_argnums=donated)
+    x, other = _aligned(1 << 19), np.zeros(1 << 19, np.float32)
+    for number in range(4):  # the first call is Python's, later ones are repeated in C++
+        x[:] = number
+        total, same = function(x, other)
+        x[:] = other[:] = -1
+        assert total == number << 19
+        assert (np.asarray(same) == number).all()
+    assert (x == -1).all()
+
+
 def test_a_guard_sees_each_transfer() -> None:
     double = xs.jit(lambda x: x * 2)
     for _ in range(3):
