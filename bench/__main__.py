@@ -227,20 +227,31 @@ def _compare_fresh(case: str, sides: Sides, rounds: int) -> Compared:
 
 def _measure(side: Process, case: str) -> float:
     """Seconds of one case on one side, in a fresh process."""
-    environment = {**os.environ, "JAX_PLATFORMS": "cpu", **side.environment}
+    run = _fresh_command(side.name, tuple(side.environment.items()), case)
     if case != "import":
-        command = [sys.executable, "-m", "bench.one", side.name, case]
-        done = subprocess.run(command, check=True, env=environment, capture_output=True, text=True)
-        return float(done.stdout.splitlines()[-1].split()[0])
-    # Names are found on first use: what a program asks for first is part of it.
-    name = side.name
-    program = f"import {name}, {name}.numpy as jnp; {name}.grad, {name}.jit, jnp.sin, jnp.mean, jnp.dot"
-    command = [sys.executable, "-c", program]
-    # As for users: both sides' modules are compiled to bytecode once. Where Python is told to write none, only what
-    # pip installed would have it.
-    environment |= {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(_bytecode())}
-    subprocess.run(command, check=True, env=environment)
-    return _seconds(lambda: subprocess.run(command, check=True, env=environment)) - _bare()
+        return float(run().splitlines()[-1].split()[0])
+    return _seconds(run) - _bare()
+
+
+@functools.cache
+def _fresh_command(name: str, environment: tuple[tuple[str, str], ...], case: str) -> Callable[[], str]:
+    """What runs a case in a fresh process and returns its output; it has run once.
+
+    As for users, the modules of both sides have been compiled to bytecode then. Where Python is told to write none,
+    only what pip installed would have it, which is one side.
+    """
+    # Names are found on first use: what a program asks for first is part of the import.
+    names = f"import {name} as xs, {name}.numpy as jnp; xs.grad, xs.jit, jnp.sin, jnp.mean, jnp.dot"
+    arguments = ["-c", names] if case == "import" else ["-m", "bench.one", name, case]
+    bytecode = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(_bytecode())}
+    variables = {**os.environ, "JAX_PLATFORMS": "cpu", **dict(environment), **bytecode}
+
+    def run() -> str:
+        command = [sys.executable, *arguments]
+        return subprocess.run(command, check=True, env=variables, stdout=subprocess.PIPE, text=True).stdout
+
+    run()
+    return run
 
 
 def _bare() -> float:
