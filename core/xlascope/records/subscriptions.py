@@ -6,9 +6,12 @@ import itertools
 import logging
 from collections.abc import Callable
 from types import TracebackType
+from typing import TYPE_CHECKING
 
-from .events import Record
 from .watchers import watchers
+
+if TYPE_CHECKING:  # programs that nobody watches need no classes of records
+    from .events import Record
 
 _log = logging.getLogger(__name__)
 _program_numbers = itertools.count(1)

@@ -10,10 +10,10 @@ import os
 import re
 import subprocess
 import sys
-from importlib import metadata
 from pathlib import Path
 
 from . import user_files
+from .distributions import distribution_version
 
 #: If set and not 0, any jaxlib is accepted without a check. For developers, and for the self-check's own process.
 ALLOW_ANY = "XLASCOPE_ALLOW_ANY_JAXLIB"
@@ -48,15 +48,8 @@ def check_jaxlib(version: str, jaxlib: Path | None) -> str | None:
 
 def _fact_name(version: str) -> str:
     """Return the name under which success is stored, made of the versions of jaxlib, xlascope and Python."""
-    own_version = _xlascope_version()
+    own_version = distribution_version("xlascope") or "unknown"  # a checkout need not be installed
     return re.sub(r"[^\w.+-]", "_", f"jaxlib-{version}-xlascope-{own_version}-{sys.implementation.cache_tag}")
-
-
-def _xlascope_version() -> str:
-    try:
-        return metadata.version("xlascope")
-    except metadata.PackageNotFoundError:  # a checkout that is not installed
-        return "unknown"
 
 
 def _run_self_check(jaxlib: Path | None) -> str | None:

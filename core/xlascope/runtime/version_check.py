@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import logging
 import sys
-from importlib import metadata
 from pathlib import Path
 
 import jaxlib
@@ -87,13 +86,13 @@ def _uncapitalize(sentence: str) -> str:
 
 
 def _installed_version(folder: Path | None) -> str | None:
-    """Return the version of the jaxlib distribution that is installed in ``folder``; None if there is none."""
-    try:
-        distribution = metadata.distribution("jaxlib")
-    except metadata.PackageNotFoundError:
-        return None
-    same = folder is None or Path(str(distribution.locate_file("jaxlib"))).resolve() == folder.resolve()
-    return distribution.version if same else None
+    """Return the version of the jaxlib distribution that is installed in ``folder``; None if it is not known.
+
+    pip names the folder of a distribution's metadata by its version. ``importlib.metadata`` says the same, and imports
+    forty modules for it.
+    """
+    names = [] if folder is None else [path.name for path in folder.parent.glob("jaxlib-*.dist-info")]
+    return names[0].removeprefix("jaxlib-").removesuffix(".dist-info") if len(names) == 1 else None
 
 
 def check_jaxlib_version() -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...analysis.retrace_reasons import shorten
 from ...cache_keys import ExactValue
 from ...ir.avals import ShapedArray
-from ...records import Origin
+
+if TYPE_CHECKING:
+    from ...records import Origin
 
 
 class TraceSignature(NamedTuple):

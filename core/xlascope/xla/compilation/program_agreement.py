@@ -16,10 +16,10 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from ... import records
 from ...errors import PeerAbsentError, ProgramMismatchError
 from ...ir.user_frames import user_line, where_text
 from ...lru_cache import LRUCache
-from ...records import SharedCalls, publish
 from ...records.watchers import watchers
 from ...runtime.boot import compare_programs, program_wait_seconds
 from ..processes.failure_state import require_healthy
@@ -93,7 +93,7 @@ def _compare(membership: Membership, processes: Sequence[int], name: str, module
     _agreed_programs[group, digest] = True
     if watchers:
         times = (0,), (began,), (time.time(),)
-        publish(SharedCalls(None, name, began, digest[:16], 1, *times, event="comparison"))
+        records.publish(records.SharedCalls(None, name, began, digest[:16], 1, *times, event="comparison"))
 
 
 @functools.lru_cache(64)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Iterator
-from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple
+
+from ...runtime.distributions import distribution_version
 
 #: For each platform the packages of its plugin, the newest first: package, library, and distribution.
 _PLUGIN_PACKAGES = {
@@ -48,7 +49,7 @@ def _iterate_plugins(platform: str, folder: Path | None) -> Iterator[Plugin]:
         path = find_library(package, library) if folder is None else folder.joinpath(*package.split("."), library)
         if path is not None and path.exists():
             pjrt_name = "cuda" if platform == "gpu" else platform
-            yield Plugin(platform, pjrt_name, path, distribution, _distribution_version(distribution, folder))
+            yield Plugin(platform, pjrt_name, path, distribution, distribution_version(distribution, folder))
 
 
 def find_library(package: str, library: str) -> Path | None:
@@ -79,13 +80,3 @@ def version_mismatch(plugin: Plugin, jaxlib: str) -> str | None:
         return None
     made_for = f"{plugin.distribution} {plugin.version} belongs to jaxlib {plugin.version}"
     return f'{made_for}, and this is jaxlib {jaxlib}: pip install "{plugin.distribution}=={jaxlib}"'
-
-
-def _distribution_version(distribution: str, folder: Path | None) -> str:
-    if folder is not None:
-        distributions = metadata.distributions(name=distribution, path=[str(folder)])
-        return next((candidate.version for candidate in distributions), "")
-    try:
-        return metadata.version(distribution)
-    except metadata.PackageNotFoundError:
-        return ""
