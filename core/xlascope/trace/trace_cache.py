@@ -226,20 +226,23 @@ def cache_trace(
                     return call_handler(value, args, kwargs)
                 if trace is not None or summary.was_set:
                     return call_traced(trace, args, kwargs)
-                for value in kwargs.values() if is_normalized else ():
-                    if value.__class__ not in plain:
-                        return outside(*normalize(args, kwargs), **kwargs)
-                if len(args) <= first:
-                    return outside(*args, **kwargs)
-            elif trace is not None or summary.was_set:
+                if is_normalized:
+                    for value in kwargs.values():
+                        if value.__class__ not in plain:
+                            return outside(*normalize(args, kwargs), **kwargs)
+                    for value in args[first:]:
+                        if value.__class__ not in plain:
+                            return outside(*normalize(args, kwargs), **kwargs)
+                return outside(*args, **kwargs)
+            if trace is not None or summary.was_set:
                 return call_traced(trace, args, kwargs)
-            elif len(args) == 1:
+            if len(args) == 1:
                 return outside(args[0])
             for value in args[first:]:
                 if value.__class__ not in plain:
                     args = normalize(args, kwargs)
                     break
-            return outside(*args, **kwargs)
+            return outside(*args)
         except BaseException as error:
             _raise_explained(error, explain_error, args, kwargs)
             filter_traceback(error)
