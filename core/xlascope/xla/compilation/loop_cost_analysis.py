@@ -9,11 +9,14 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jaxlib import _hlo, _jax
 
-from ...readers.hlo.text import Computation, Module, read_module
+from ... import readers
+
+if TYPE_CHECKING:
+    from ...readers.hlo.text import Computation, Module
 
 _TRIP_COUNT_PATTERN = re.compile(r'"known_trip_count":\{"n":"(\d+)"')
 _HEADER_PATTERN = re.compile(r"^(HloModule [^\s,]+).*$", re.MULTILINE)
@@ -51,7 +54,7 @@ class _CostAnalysis:
 
     def __init__(self, text: str, client: Any) -> None:
         self.client = client
-        self.module: Module = read_module(text)
+        self.module: Module = readers.hlo.read_module(text)
         loops = (
             instruction
             for computation in self.module.computations.values()
