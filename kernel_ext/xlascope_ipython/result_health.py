@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import time
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -13,6 +14,8 @@ from xlascope.records import Failure
 
 #: The size of an array up to which it is looked at, in bytes, and the number of arrays and containers of one cell.
 MAX_ARRAY_BYTES, MAX_LOOKED_AT = 4096, 64
+#: The number of cells whose code is parsed once, however often they run.
+MAX_PARSED_CELLS = 32
 #: The stage of the record, which the strip and the text word differently from a failure.
 STAGE = "results"
 
@@ -40,12 +43,13 @@ def check_results(source: str, names: Mapping[str, Any], value: Any) -> Failure 
     return Failure(None, name, STAGE, time.time(), health, message)
 
 
-def _assigned_names(source: str) -> list[str]:
+@functools.lru_cache(MAX_PARSED_CELLS)
+def _assigned_names(source: str) -> tuple[str, ...]:
     """Return the names that a cell's code assigns, except in functions and classes; none if it cannot be parsed."""
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError):
-        return []
+        return ()
     pending: list[ast.AST] = list(tree.body)
     names: dict[str, None] = {}
     while pending:
@@ -55,7 +59,7 @@ def _assigned_names(source: str) -> list[str]:
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             names[node.id] = None
         pending.extend(ast.iter_child_nodes(node))
-    return list(names)
+    return tuple(names)
 
 
 def _small_arrays(results: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -83,8 +87,8 @@ def _health_of(array: Any) -> str:
         if not isinstance(array.dtype, np.dtype) or array.dtype.kind in "biuOSU":
             return ""
         values = np.asarray(array)
-        if np.isnan(values).any():
-            return "NaN"
-        return "infinity" if not np.isfinite(values).all() else ""
+        if np.isfinite(values).all():
+            return ""
+        return "NaN" if np.isnan(values).any() else "infinity"
     except Exception:  # a tracer, an array of other processes, a dtype without NaN
         return ""

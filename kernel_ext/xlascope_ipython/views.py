@@ -97,7 +97,8 @@ class Strip:
 
     Each run of the cell begins with :meth:`begin` and is shown by the same widget, so that the page finds what the user
     opened, selected and zoomed to as it was. Records that arrive before :meth:`show` wait. The picture for a saved
-    notebook is drawn when the cell has ended or, if that would take much of a short cell's time, as ``idle_work``.
+    notebook is drawn, and the doctor examines the programs, when the cell has ended or, if that would take much of a
+    short cell's time, as ``idle_work``.
     """
 
     #: Seconds that drawing took last.
@@ -192,10 +193,11 @@ class Strip:
 
     def finish(self) -> None:
         if self._panel is not None:
-            self._panel.finish()
+            is_drawn = self._is_worth_drawing() or not self._idle_work.add(self, self._complete)
+            self._panel.finish(examined=is_drawn)
             self._finished = True
             self._runs_until_now()
-            self.refresh(drawn=self._is_worth_drawing() or not self._idle_work.add(self, self.refresh))
+            self.refresh(drawn=is_drawn)
         mirror, self._mirror = self._mirror, None
         if mirror is not None:
             mirror.finish()
@@ -209,14 +211,26 @@ class Strip:
     def refresh(self, *, drawn: bool = True) -> None:
         """Publish the output for a saved notebook once the cell has ended, and again when the page asks for it.
 
-        Without ``drawn`` it is text alone.
+        Without ``drawn`` it is text alone, and the panel has no findings of the doctor yet.
         """
         if self._finished and self._panel is not None:
             began = time.thread_time()
+            if drawn:
+                self._examine()
             self._publish(*self._panel.bundle(drawn=drawn), update=True)
             if drawn:
                 self._idle_work.discard(self)
                 self._drawing_seconds = time.thread_time() - began
+
+    def _complete(self) -> None:
+        """Do what waited until no cell runs."""
+        self._examine()
+        self.refresh()
+
+    def _examine(self) -> None:
+        """Show the doctor's findings, if the cell has ended without them."""
+        if self._finished and self._panel is not None and not self._panel.is_examined:
+            self._panel.finish()
 
     def mirror_in(self, pinned: PinnedPanel) -> None:
         """Show in a pinned panel what this one shows, until its cell ends."""

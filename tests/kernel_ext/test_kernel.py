@@ -84,11 +84,23 @@ def next_update(kernel: Any) -> str:
     return str(message["content"]["data"]["text/html"])
 
 
+def is_examined(kernel: Any) -> bool:
+    """Whether the doctor has examined the programs of the last cell; asking is no cell."""
+    scope = "__import__('xlascope_ipython').find_scope(get_ipython())"
+    code = {"examined": f"{scope}._recent[0]._panel.is_examined"}
+    number = kernel.client.execute("", silent=True, user_expressions=code)
+    while (reply := kernel.client.get_shell_msg(timeout=30))["parent_header"].get("msg_id") != number:
+        pass
+    return bool(reply["content"]["user_expressions"]["examined"]["data"]["text/plain"] == "True")
+
+
 def test_the_picture_of_a_short_cell_that_runs_again_is_drawn_when_the_kernel_is_idle(kernel: Any) -> None:
     kernel.run("y = update(w, x)")
     run_again = [kernel.run("y = update(w, x)").final["data"]["text/html"] for _ in range(2)]
     assert not any("<img" in html for html in run_again) and "ran 1 time" in run_again[1]
+    assert not is_examined(kernel)
     assert "<img" in next_update(kernel)
+    assert is_examined(kernel)
     built = "@xs.jit\ndef other(x): return x + 1\ny = other(x)"
     assert "<img" in kernel.run(built).final["data"]["text/html"]
 

@@ -146,3 +146,19 @@ def test_the_compilation_that_was_measured_is_the_one_shown(samples):
     assert program.receive(dataclasses.replace(samples.executed(), module=here.module)), "drawn anew"
     assert program.compiled.module == here.module
     assert not program.receive(dataclasses.replace(samples.executed(), module=here.module))
+
+
+def test_the_doctor_may_examine_later(sent, samples, monkeypatch):
+    monkeypatch.setattr(feeds, "encode_doctor", lambda store, shown, finished: {"doctor": finished})
+    feed = UpdateScheduler(sent)
+    feed.receive(samples.executed())
+    feed.flush()
+    feed.finish(examined=False)
+    assert not feed.is_examined
+    feed.finish()
+    assert feed.is_examined
+    assert [(live["finished"], live["doctor"]) for live in sent.lives][-3:] == [
+        (False, False),
+        (True, False),
+        (True, True),
+    ]

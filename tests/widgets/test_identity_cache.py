@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 import xlascope as xs
+from xlascope.analysis.costs.call_times import break_down_call
 from xlascope.inspect import timings
 from xlascope.records import Record, SourceRange, Traced
-from xlascope_widgets import wire
+from xlascope_widgets import program_store, wire
 from xlascope_widgets.identity_cache import IdentityCache
 from xlascope_widgets.program_store import ProgramStore
 
@@ -53,3 +54,23 @@ def test_a_program_is_encoded_once_for_all_runs_of_its_cell(measured: tuple[Reco
     assert heavy == again and heavy["jaxpr"] is again["jaxpr"] and heavy["kernels"] is again["kernels"]
     assert elsewhere["site"] != heavy.get("site") and elsewhere["files"][elsewhere["site"][0]] == "In[9]"
     assert second.account == first.account and second.equations == first.equations > 3
+
+
+def test_a_profile_is_added_up_once_for_all_reports_of_its_program(
+    measured: tuple[Record, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = ProgramStore.of(measured)
+    program = store.main
+    assert program is not None and program.executed is not None and program.account is not None
+    run, account = program.executed, program.account
+    monkeypatch.setattr(program_store, "compute_profiled_times", lambda *_: pytest.fail("the profile is the same"))
+    for factor in (0.5, 1.0, 2.0):
+        later = dataclasses.replace(run, calls=run.calls + 9, step=run.step * factor)
+        store.receive(later)
+        expected = break_down_call(later, program.compiled, program.traced)
+        assert program.account == expected and (program.account == account) == (factor == 1.0)
+        assert sum(program.account.lines[place].seconds for place in account.lines) > 0
+    monkeypatch.undo()
+    devices = tuple(dataclasses.replace(device, busy=device.busy / 2) for device in run.devices)
+    store.receive(dataclasses.replace(run, devices=devices))
+    assert program.account == break_down_call(program.executed, program.compiled, program.traced) != account

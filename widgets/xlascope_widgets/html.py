@@ -11,7 +11,7 @@ from xlascope.records.plain import plain
 from .doctor import doctor_html
 from .picture import draw, draw_diff
 from .program_store import ProgramStore
-from .text import store_text, value_texts
+from .text import value_texts
 
 #: The maximum size of a picture; larger ones are drawn with less detail, so that a notebook grows by less than 200 kB.
 MAX_SVG_CHARS = 115_000
@@ -20,10 +20,10 @@ MAX_SVG_CHARS = 115_000
 def fallback_html(store: ProgramStore, text: str, *, drawn: bool = True) -> str:
     """Return HTML with the main program's findings and picture and the ``text`` of the largest ones.
 
-    Without ``drawn`` there is no picture.
+    The first line of ``text`` is about the main program. Without ``drawn`` there is no picture.
     """
     summary = escape(text)
-    head = escape(plain(store_text(store, jaxpr=False, most=1).splitlines()[0]))
+    head = escape(plain(text.partition("\n")[0]))
     image = image_element(store, head) if drawn else ""
     pictures = f"<p>{head}</p>{doctor_html(store)}{_values_html(store)}{image}"
     return f"{pictures}<details><summary>as text</summary><pre>{summary}</pre></details>"

@@ -153,9 +153,17 @@ class Panel(PageWidget):
         """Add a record, from any thread; the browser is updated within a tenth of a second."""
         self._scheduler.receive(record)
 
-    def finish(self) -> None:
-        """Show the final state and stop the timer; may be called again after later records."""
-        self._scheduler.finish()
+    def finish(self, *, examined: bool = True) -> None:
+        """Show the final state and stop the timer; may be called again after later records.
+
+        Without ``examined`` the doctor's findings are left out, until it is called again.
+        """
+        self._scheduler.finish(examined=examined)
+
+    @property
+    def is_examined(self) -> bool:
+        """Return whether the final state has the doctor's findings."""
+        return self._scheduler.is_examined
 
     def restart(self, cell: str = "") -> None:
         """Show another run or another cell from now on; what the user selected, opened and zoomed to stays.
@@ -169,7 +177,7 @@ class Panel(PageWidget):
     def bundle(self, *, drawn: bool = True) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return data and metadata to display: the widget, and a picture and text where it cannot be shown.
 
-        Without ``drawn`` there is text alone: drawing a picture takes some 70 ms of processor time.
+        Without ``drawn`` there is a short text alone: drawing a picture takes some 70 ms of processor time.
 
         In a page that mounts panels (see :class:`~xlascope_widgets.library.Library`) the picture alone is
         enough, and a saved notebook shows it again without a kernel. The same holds without any page, as
@@ -196,7 +204,7 @@ class Panel(PageWidget):
 
     def _static_bundle(self, *, drawn: bool) -> dict[str, str]:
         store = self._scheduler.store
-        text = clip_text(store_text(store, most=MAX_PROGRAMS_IN_TEXT))
+        text = clip_text(store_text(store, jaxpr=drawn, kernels=drawn, most=MAX_PROGRAMS_IN_TEXT))
         return {"text/plain": text, "text/html": fallback_html(store, text, drawn=drawn)}
 
     def send_state(self, key: str | Iterable[str] | None = None) -> None:
@@ -237,9 +245,10 @@ class Panel(PageWidget):
 
         A jaxpr is not sent again when its program is compiled.
         """
-        sent_jaxprs = self.jaxprs
+        sent_jaxprs, sent_programs = self.jaxprs, self.programs
         jaxprs = {number: heavy["jaxpr"] for number, heavy in programs.items() if "jaxpr" in heavy}
         self.jaxprs = jaxprs
         self.programs = {n: {k: v for k, v in heavy.items() if k != "jaxpr"} for n, heavy in programs.items()}
         has_new_jaxprs = any(sent_jaxprs.get(number) is not jaxpr for number, jaxpr in jaxprs.items())
-        return len(json.dumps(self.programs)) + (len(json.dumps(jaxprs)) if has_new_jaxprs else 0)
+        size = 0 if self.programs == sent_programs else len(json.dumps(self.programs))  # of equal ones none is sent
+        return size + (len(json.dumps(jaxprs)) if has_new_jaxprs else 0)

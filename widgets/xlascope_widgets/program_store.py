@@ -9,7 +9,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from xlascope.analysis.cell_runs import CellRun
-from xlascope.analysis.costs.call_times import CallTimes, EquationLocations, compute_call_times, equation_locations
+from xlascope.analysis.costs.call_times import (
+    CallTimes,
+    EquationLocations,
+    compute_profiled_times,
+    equation_locations,
+    scale_call_times,
+)
 from xlascope.analysis.costs.equation_work import KernelCosts, estimate_kernel_costs
 from xlascope.analysis.costs.roofline import HotKernel, kernel_flops, rank_kernels
 from xlascope.analysis.diff import Diff
@@ -19,6 +25,7 @@ from xlascope.records import (
     Ceilings,
     Compiled,
     Diagnosis,
+    Executed,
     Failure,
     JobProcess,
     JobReport,
@@ -38,6 +45,8 @@ from .identity_cache import IdentityCache
 MAX_PROGRAMS = 1_000
 #: The maximum number of functions that are compared with the next run of a cell.
 MAX_COMPARED_FUNCTIONS = 8
+#: The number of programs whose profile is added up once for all of its reports: as many as a panel shows.
+MAX_PROFILED_PROGRAMS = 40
 #: What names of internal functions on keys of random numbers begin with.
 _INTERNAL_NAMES = re.compile("^_?(threefry|rbg|unsafe_rbg)_(?=split|fold_in|seed)")
 
@@ -56,6 +65,7 @@ class StaticCosts(NamedTuple):
 
 
 _STATIC_COSTS: IdentityCache[StaticCosts] = IdentityCache()
+_PROFILED_TIMES: IdentityCache[CallTimes] = IdentityCache(MAX_PROFILED_PROGRAMS)
 _LOCATIONS: IdentityCache[EquationLocations] = IdentityCache()
 _WITH_PRODUCTS: IdentityCache[Compiled] = IdentityCache()
 _EQUATION_COUNTS: IdentityCache[int] = IdentityCache()
@@ -118,10 +128,22 @@ class ProgramState(Stages):
             return None
         made_of = (self.executed, self.compiled, self.traced)
         if self._account_cache is None or not are_identical(self._account_cache[0], made_of):
-            costs = self._static_costs()
-            account = compute_call_times(self.executed, self.compiled, costs.locations, costs.kernels)
-            self._account_cache = made_of, account
+            self._account_cache = made_of, scale_call_times(self._profiled_times(self.executed), self.executed)
         return self._account_cache[1]
+
+    def _profiled_times(self, run: Executed) -> CallTimes:
+        """Return the breakdown of a call by the profiler's own times; the same object until there is another profile.
+
+        A program reports its calls several times between two profiles, and a short cell that runs again begins with
+        the last one.
+        """
+        costs = self._static_costs()
+        parts = (*run.devices, self.compiled, costs.locations, costs.kernels)
+        return _PROFILED_TIMES.get_or_compute(
+            parts,
+            (run.observed_calls,),
+            lambda: compute_profiled_times(run, self.compiled, costs.locations, costs.kernels),
+        )
 
     def hottest(self, ceilings: Ceilings | None) -> tuple[HotKernel, ...]:
         """Return the kernels of a call by decreasing time; ``ceilings`` are those of their device, None if unknown."""

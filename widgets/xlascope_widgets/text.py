@@ -31,12 +31,16 @@ def text(records: Iterable[Record], *, jaxpr: bool = True) -> str:
     return store_text(ProgramStore.of(records), jaxpr=jaxpr)
 
 
-def store_text(store: ProgramStore, *, jaxpr: bool = True, most: int | None = None) -> str:
-    """Return a summary of a store's programs by decreasing importance, at most ``most`` of them (None: all)."""
+def store_text(store: ProgramStore, *, jaxpr: bool = True, kernels: bool = True, most: int | None = None) -> str:
+    """Return a summary of a store's programs by decreasing importance, at most ``most`` of them (None: all).
+
+    It has their jaxprs and tables of their kernels, unless ``jaxpr`` or ``kernels`` is False.
+    """
     programs = store.sorted_by_weight()
     shown = programs[:most] if store.script is None else store.select_shown(MAX_SCRIPT_PROGRAMS)[:most]
     parts = [] if store.script is None else [script_text(store.script)]
-    parts += [program_text(program, jaxpr=jaxpr) for program in shown] + [_failure_text(f) for f in store.failures]
+    parts += [program_text(program, jaxpr=jaxpr, kernels=kernels) for program in shown]
+    parts += [_failure_text(failure) for failure in store.failures]
     if store.job is not None and parts:
         head, *rest = parts[0].split("\n", 1)
         parts[0] = "\n".join([f"{head}; {summarize_job(store.job)}", *rest])
@@ -68,12 +72,15 @@ def clip_text(text: str, most: int = MAX_SAVED_CHARS) -> str:
     return f"{shown}\n… {_pluralize(more, 'more line')}"
 
 
-def program_text(program: ProgramState, *, jaxpr: bool = True) -> str:
-    """Return the summary of one program: its stages, the begin of its jaxpr, and its kernels with times."""
+def program_text(program: ProgramState, *, jaxpr: bool = True, kernels: bool = True) -> str:
+    """Return the summary of one program: its stages, the begin of its jaxpr, and its kernels with times.
+
+    Without ``jaxpr`` or ``kernels`` these are left out.
+    """
     parts = ["; ".join(_stage_summaries(program)) or f"{plain(program.function)}: started"]
     if jaxpr and program.traced is not None:
         parts.append(_clip_jaxpr(program.traced.text))
-    if program.compiled is not None and program.compiled.kernels:
+    if kernels and program.compiled is not None and program.compiled.kernels:
         parts.append(_kernel_table(program))
     parts += [*value_texts(program), *_overlap_note(program), *_note_lines(program)]
     if program.failure is not None:

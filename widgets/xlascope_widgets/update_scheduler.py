@@ -53,6 +53,8 @@ class UpdateScheduler:
     def __init__(self, send: Send, interval: float = MIN_INTERVAL_SECONDS) -> None:
         self.store = ProgramStore()
         self.finished = False
+        #: Whether the doctor examines the programs when the cell has ended.
+        self.is_examined = True
         self._send = send
         self._interval = interval
         self._condition = threading.Condition()
@@ -110,10 +112,13 @@ class UpdateScheduler:
                 self._thread.start()
             self._condition.notify()
 
-    def finish(self) -> None:
-        """Stop the timer and send the final state; call again to send later records."""
+    def finish(self, *, examined: bool = True) -> None:
+        """Stop the timer and send the final state; call again to send later records.
+
+        Without ``examined`` the doctor has not examined the programs yet, which takes longer than all the rest.
+        """
         with self._condition:
-            self.finished = True
+            self.finished, self.is_examined = True, examined
             self._dirty = True
             self._condition.notify()
             thread, self._thread = self._thread, None
@@ -153,7 +158,7 @@ class UpdateScheduler:
             **self._retraces_state(),
             **({"cell": self._cell} if self._cell else {}),
             **sanitize(encode_ceilings(shown)),
-            **encode_doctor(self.store, shown, self.finished),
+            **encode_doctor(self.store, shown, self.finished and self.is_examined),
             **encode_script(self.store, shown),
             **encode_account(self.store.time_account),
             **encode_job(self.store.job),

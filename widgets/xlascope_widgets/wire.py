@@ -30,7 +30,7 @@ _COMPILATIONS: IdentityCache[JSON] = IdentityCache()
 
 def encode_heavy(program: ProgramState) -> JSON:
     """Encode what the panel needs to draw a program and what does not change once a stage has ended."""
-    return sanitize_if_needed(_encode_compiled_state(program)) | _encode_trace_once(program)
+    return _encode_compiled_state(program) | _encode_trace_once(program)
 
 
 def _encode_trace_once(program: ProgramState) -> JSON:
@@ -50,20 +50,20 @@ def _encode_with_files(record: Traced) -> JSON:
 
 
 def _encode_compiled_state(program: ProgramState) -> JSON:
-    wire: JSON = {"number": program.number, "function": program.title}
-    if program.compiled is not None:
-        wire |= _encode_compilation(program.traced, program.compiled)
-    wire |= encode_panes(program)
+    """Encode all but the trace, sanitized."""
+    wire: JSON = {"number": program.number, "function": program.title} | encode_panes(program)
     if program.asked:
         wire |= encode_findings(program.asked.values()) | {"found": program.answer_count}
-    return wire
+    compilation = {} if program.compiled is None else _encode_compilation(program.traced, program.compiled)
+    return compilation | sanitize_if_needed(wire)
 
 
 def _encode_compilation(traced: Traced | None, compiled: Compiled) -> JSON:
-    """Encode a compilation; of the same records it is the same object."""
+    """Encode a compilation, sanitized; of the same records it is the same object."""
 
     def encode() -> JSON:
-        return encode_compiled(compiled) | encode_memory(compiled) | encode_shardings(traced, compiled)
+        parts = encode_compiled(compiled) | encode_memory(compiled) | encode_shardings(traced, compiled)
+        return sanitize_if_needed(parts)
 
     return encode() if traced is None else _COMPILATIONS.get_or_compute((compiled, traced.jaxpr), (), encode)
 

@@ -14,6 +14,7 @@ from xlascope.analysis.run_times import explain_call_times, word_call_times
 from xlascope.records import Buffer, Ceilings, Compiled, DeviceTime, Executed, Span
 
 from .encoding import JSON
+from .identity_cache import IdentityCache
 from .program_store import ProgramState
 
 #: The maximum number of bars sent per device; beyond it, neighbours too short to be visible are merged, with a count.
@@ -23,6 +24,10 @@ MAX_WAITS = 500
 #: The maximum number of buffers sent, those live at the peak first, and of points of the memory curve.
 MAX_BUFFERS, MAX_CURVE_POINTS = 800, 1000
 
+#: The number of devices' bars that are encoded once for all reports of a profile.
+MAX_ENCODED_DEVICES = 64
+
+_BARS: IdentityCache[JSON] = IdentityCache(MAX_ENCODED_DEVICES)
 BUFFER_KINDS = ("argument", "result", "constant", "temporary")
 
 
@@ -115,7 +120,8 @@ def _encode_hot_kernel(hot: HotKernel) -> list[Any]:
 
 def _encode_device(device: DeviceTime, call: DeviceCall | None) -> JSON:
     """Encode the activity of a device; ``call`` is its breakdown, None if only a part of a step was observed."""
-    wire: JSON = {"name": device.device, "busy": 0.0, "kernels": {}, **_encode_bars(device)}
+    wire: JSON = {"name": device.device, "busy": 0.0, "kernels": {}}
+    wire |= _BARS.get_or_compute((device,), (), lambda: _encode_bars(device))
     if call is None:
         wire["whole"] = False
     else:

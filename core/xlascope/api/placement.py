@@ -18,9 +18,9 @@ from ..trace.tracer import TracerBase
 from ..trace.values import aval_of
 from ..xla.arrays.host_operands import is_cached_argument
 from ..xla.arrays.key_array import KeyArray, to_physical
-from ..xla.arrays.transfers import commit_to_device, put_on_device
+from ..xla.arrays.transfers import commit_to_device, put_on_device, wait_for_arrays
 from ..xla.devices.array_patching import is_xlascope_array
-from ..xla.devices.backend import client
+from ..xla.devices.backend import ArrayImpl, client
 from ..xla.sharding.meshes import PartitionSpec, require_mesh
 from ..xla.sharding.named_shardings import NamedSharding
 
@@ -79,8 +79,11 @@ def copy_to_host_async(x: Any) -> Any:
 
 def block_until_ready(x: Any) -> Any:
     """Wait until all arrays of a tree have been computed, and return the tree."""
-    for leaf in tree.leaves(x):
-        if hasattr(leaf, "block_until_ready"):
+    leaves = tree.leaves(x)
+    arrays = [leaf for leaf in leaves if leaf.__class__ is ArrayImpl]
+    wait_for_arrays(arrays)
+    for leaf in leaves if len(arrays) < len(leaves) else ():
+        if leaf.__class__ is not ArrayImpl and hasattr(leaf, "block_until_ready"):
             leaf.block_until_ready()
     return x
 

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from xlascope.inspect.running import call_counter, profile_sampler
+from xlascope.inspect.running import call_counter, profile_sampler, running_programs
 from xlascope.inspect.running.completion_tracker import CompletionTracker, DispatchedCall
-from xlascope.inspect.running.profile_sampler import BURST_CALLS, PAIR_OF_CALLS, Sampler
+from xlascope.inspect.running.profile_sampler import BURST_CALLS, JOINED_BURST_CALLS, PAIR_OF_CALLS, Sampler
+from xlascope.records import Compiled, Kernel, Started
 
 
 class Result:
@@ -60,9 +61,9 @@ def test_sizes_of_results_are_read_once_for_a_function() -> None:
     tracker.stop(1.0)
 
 
-@pytest.mark.parametrize(("noting", "most"), [(0.0, 40), (1e-3, 28)])
-def test_calls_are_noted_more_rarely_where_noting_takes_long(
-    monkeypatch: pytest.MonkeyPatch, noting: float, most: int
+@pytest.mark.parametrize(("seconds", "noting", "most"), [(2e-2, 0.0, 40), (2e-3, 0.0, 32), (2e-3, 1e-3, 26)])
+def test_calls_are_noted_more_rarely_where_they_are_joined_or_noting_takes_long(
+    monkeypatch: pytest.MonkeyPatch, seconds: float, noting: float, most: int
 ) -> None:
     now, number = 0.0, 0
     noted: list[int] = []
@@ -77,18 +78,90 @@ def test_calls_are_noted_more_rarely_where_noting_takes_long(
     for _ in range(200):
         number += 1
         counter.hook("f", (), {}, None)
-        now += 2e-3
+        now += seconds
     assert noted[:12] == list(range(1, 13)) and most - 5 <= len(noted) <= most
     assert counter.read() == {"f": 200}
 
 
 @pytest.mark.parametrize(
-    ("noted", "seconds", "calls"),
-    [(0, 0.0, BURST_CALLS), (50, 1e-3, BURST_CALLS), (10, 1e-3, 10), (10, 1.0, PAIR_OF_CALLS)],
+    ("call_seconds", "noted", "seconds", "calls"),
+    [
+        (0.1, 0, 0.0, BURST_CALLS),
+        (0.1, 100, 1e-3, BURST_CALLS),
+        (0.1, 20, 1e-3, 10),
+        (0.1, 10, 1.0, PAIR_OF_CALLS),
+        (2e-3, 100, 1e-3, JOINED_BURST_CALLS),
+        (2e-3, 10, 1.0, PAIR_OF_CALLS),
+        (1e-4, 100, 1e-3, PAIR_OF_CALLS),
+        (0.0, 100, 1e-3, PAIR_OF_CALLS),
+    ],
 )
-def test_a_burst_takes_no_more_than_its_share_of_the_time(noted: int, seconds: float, calls: int) -> None:
+def test_a_burst_takes_no_more_than_its_share_of_the_time(
+    call_seconds: float, noted: int, seconds: float, calls: int
+) -> None:
     sampler = Sampler()
     sampler._noted, sampler._noting = noted, seconds
-    assert sampler._burst_length() == calls
+    assert sampler._burst_length(call_seconds) == calls
     share = profile_sampler.MAX_NOTING_FRACTION * profile_sampler.TICK_SECONDS
     assert calls == PAIR_OF_CALLS or calls * seconds / max(noted, 1) <= share
+
+
+def test_completions_are_added_up_together_before_the_next_program_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+    sampler = Sampler(windows=False)
+    seen: list[str] = []
+    running = sampler._running
+    monkeypatch.setattr(running, "add_completion", lambda call, *_: seen.append(f"completion {call.returned:.0f}"))
+    monkeypatch.setattr(running, "add_python_call", lambda *_: seen.append("begin"))
+    monkeypatch.setattr(sampler, "_wake", lambda: None)
+    for number in range(4):
+        sampler._on_completion(DispatchedCall("f", None, {}, {}, float(number)), 0.0, True, False)
+    assert seen == ["completion 0"]  # the first time of a function is published at once
+    sampler._receive(Started(1, "g", "run", 0.0))
+    assert seen == ["completion 0", "completion 1", "completion 2", "completion 3", "begin"]
+    for number in range(profile_sampler.MAX_BATCH_COMPLETIONS):
+        sampler._on_completion(DispatchedCall("f", None, {}, {}, float(number)), 0.0, True, False)
+    assert len(seen) == 5 + profile_sampler.MAX_BATCH_COMPLETIONS
+
+
+def test_the_first_time_of_a_program_is_published_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    sampler = Sampler(windows=False)
+    finished = sampler._running._finished
+    monkeypatch.setattr(sampler._running, "add_completion", lambda call, *_: finished.update({call.program or 0: 1}))
+    woken = []
+    for program in (1, 1, 2):
+        sampler._wake_event.clear()
+        sampler._on_completion(DispatchedCall(None, program, {}, {}, 0.0), 0.0, True, False)
+        woken.append(sampler._wake_event.is_set())
+    assert woken == [True, False, True]
+
+
+def test_calls_that_were_noted_keep_the_starts_until_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    sampler = Sampler(windows=False)
+    monkeypatch.setattr(sampler, "_wake", lambda: None)
+    noted = []
+    for _ in range(3):
+        sampler._receive(Started(1, "g", "run", 0.0))
+        noted.append(sampler._starts)
+    assert noted == [{1: 1}, {1: 2}, {1: 3}]
+
+
+def compiled(module: str) -> Compiled:
+    kernel = Kernel("sin", "fusion", "single", "f32[4]", (), 1, 0, 16, 16, 0)
+    text = "ENTRY %main (x: f32[4]) -> f32[4] {\n  ROOT %sin = f32[4]{0} sine(%x)\n}"
+    return Compiled(1, "f", 0.0, 1.0, "miss", "cpu", ("cpu:0",), module, (kernel,), text)
+
+
+def test_the_order_of_kernels_is_read_when_a_profile_needs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+    original = running_programs.read_schedules
+    monkeypatch.setattr(running_programs, "read_schedules", lambda *args: read.append(args[0]) or original(*args))
+    programs = running_programs.RunningPrograms(lambda function: ())
+    for number in range(3):
+        programs.learn_modules(compiled(f"m{number}"))
+        programs.learn_modules(compiled(f"m{number}"))
+    assert not read
+    assert programs.schedules == {f"m{number}": (("sin",),) for number in range(3)} and len(read) == 3
+    assert len(programs.schedules) == len(read) == 3
+    for number in range(running_programs.MAX_UNREAD_MODULES + 2):
+        programs.learn_modules(compiled(f"n{number}"))
+    assert len(read) == 5  # texts are large: not all of them wait

@@ -21,13 +21,23 @@ import xlascope.numpy as jnp
 from xlascope import records
 from xlascope.analysis.time_account_text import time_account_text
 from xlascope.inspect.running.profile_sampler import Sampler
-from xlascope.inspect.time_account import accountant, span_ledger, thread_looks
+from xlascope.inspect.time_account import accountant, call_intervals, span_ledger, thread_looks
 from xlascope.inspect.time_account.account_parts import CalledFunction, SeenLines, ThreadTimes, build_parts
 from xlascope.inspect.time_account.accountant import TimeAccountant
-from xlascope.inspect.time_account.call_intervals import TimedCalls, estimate_call_seconds
+from xlascope.inspect.time_account.call_intervals import (
+    FIRST_SERIES_CALLS,
+    MIN_FIRST_SERIES_CALLS,
+    MIN_SERIES_CALLS,
+    MIN_SERIES_PERIOD_SECONDS,
+    SERIES_CALLS,
+    CallIntervals,
+    TimedCalls,
+    estimate_call_seconds,
+)
 from xlascope.inspect.time_account.call_probe import MAX_PROBE_EVENTS, CallProbe
 from xlascope.inspect.time_account.numpy_waits import is_array_read
 from xlascope.inspect.time_account.span_ledger import NO_PROGRAM, OuterTotals, SpanLedger, SpanTotal
+from xlascope.inspect.time_account.thread_looks import MAX_LOOK_SECONDS, STEADY_LOOKS
 from xlascope.records import TimeAccount, TimePart
 from xlascope.records.stage_spans import span_listeners, stage_span
 from xlascope.runtime.array_spans import watch_arrays
@@ -536,3 +546,81 @@ def test_the_text_says_what_is_a_sample_and_what_is_unaccounted() -> None:
         "      250 ms         update, 100 calls",
         "note: a note",
     ]
+
+
+class HookedEngine:
+    """An engine of which only the hook is known."""
+
+    current: Any = None
+
+    def hook(self) -> Any:
+        return self.current
+
+    def set_hook(self, hook: Any) -> None:
+        self.current = hook
+
+
+@pytest.mark.parametrize(
+    ("seconds", "first", "later"),
+    [
+        (1e-5, FIRST_SERIES_CALLS, SERIES_CALLS),
+        (1e-2, MIN_FIRST_SERIES_CALLS, MIN_SERIES_CALLS),
+        (1.0, MIN_FIRST_SERIES_CALLS, MIN_SERIES_CALLS),
+    ],
+)
+def test_a_series_of_long_calls_has_fewer(
+    monkeypatch: pytest.MonkeyPatch, seconds: float, first: int, later: int
+) -> None:
+    now = 0.0
+    monkeypatch.setattr(call_intervals, "_clock", lambda: now)
+    engine: Any = HookedEngine()
+    intervals = CallIntervals(SpanLedger(threading.get_ident()), lambda function: (function, False), lambda: None)
+
+    def count_calls(calls: int) -> int:
+        nonlocal now
+        now += 1.0
+        intervals.begin_series(engine, calls)
+        number = 0
+        while engine.current is not None:
+            now += seconds
+            number += 1
+            engine.current("f", (), {}, None)
+        return number
+
+    assert [count_calls(FIRST_SERIES_CALLS), count_calls(SERIES_CALLS)] == [first, later]
+    assert len(intervals.timed["f"].intervals) == first + later - 2  # of the first ones the begin is not known
+    intervals.begin_series(engine, SERIES_CALLS)
+    is_early = (later - 1) * seconds < MIN_SERIES_PERIOD_SECONDS  # since the first call of the last series
+    assert (engine.current is None) == is_early
+    intervals.close()
+
+
+def test_looks_become_rarer_sooner_at_a_thread_that_stays_where_it_is() -> None:
+    with Account() as account:
+        looks = account.accountant._looks
+
+        def pauses(same_looks: int) -> list[float]:
+            looks._same_looks = same_looks
+            return list(itertools.accumulate(range(20), lambda pause, _: looks._next_pause(pause), initial=0.005))
+
+        moving, steady = pauses(0), pauses(STEADY_LOOKS)
+    assert all(a < b for a, b in zip(moving[1:10], steady[1:10], strict=True))
+    assert moving[-1] == steady[-1] == MAX_LOOK_SECONDS
+
+
+def test_an_alarm_ends_one_wait() -> None:
+    alarm = thread_looks._Alarm()
+    assert not alarm.wait(0.0)
+    alarm.trigger()
+    alarm.trigger()
+    assert alarm.wait(60.0) and not alarm.wait(0.0)
+
+
+def test_the_arrays_of_a_tree_are_waited_for_at_once(step: Any) -> None:
+    tree = [step(jnp.ones(3)), {"a": jnp.ones(2), "b": (xs.random.key(0), 1.0, None)}]
+    with Account() as account:
+        assert xs.block_until_ready(tree) is tree
+    assert account.part("wait").count <= 2  # a random key waits for its own words
+    tree[1]["a"].delete()
+    with pytest.raises(RuntimeError, match="deleted"):
+        xs.block_until_ready(tree)

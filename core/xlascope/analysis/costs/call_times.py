@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from ...records.compiled import Kernel
@@ -134,9 +134,21 @@ def compute_call_times(
     >>> account.mean.kernels[0], account.mean.busy
     (KernelCall(kernel='sin', seconds=3.0, runs=10.0, share=0.75), 0.8)
     """
-    observed = [item for item in run.devices if item.whole and item.kernels] if run.observed_calls else []
-    scale = _profiler_correction(run, observed)
-    devices = tuple(_device_call(item, run, scale) for item in observed)
+    return scale_call_times(compute_profiled_times(run, compiled, locations, costs), run)
+
+
+def compute_profiled_times(
+    run: Executed,
+    compiled: Compiled | None = None,
+    locations: EquationLocations | None = None,
+    costs: KernelCosts | None = None,
+) -> CallTimes:
+    """Return the breakdown of a call by the profiler's own times, which :func:`scale_call_times` scales.
+
+    Of ``run`` it depends on ``devices`` and ``observed_calls``, which stay the same from one profiler window to the
+    next; the other arguments are those of :func:`compute_call_times`.
+    """
+    devices = tuple(_device_call(item, run.observed_calls) for item in _observed_devices(run))
     mean = _mean_over_devices(devices) if devices else None
     kernels = {item.name: item for item in compiled.kernels} if compiled is not None else {}
     kernel_calls = mean.kernels if mean is not None else ()
@@ -144,7 +156,42 @@ def compute_call_times(
     lines = _by_line(equations, locations or {})
     attributed, copied = _attributed_shares(kernel_calls, kernels)
     calls = run.observed_calls if devices else 0
-    return CallTimes(run.step, run.clock, calls, devices, mean, equations, lines, attributed, copied, by_work, equally)
+    return CallTimes(0.0, "", calls, devices, mean, equations, lines, attributed, copied, by_work, equally)
+
+
+def scale_call_times(profiled: CallTimes, run: Executed) -> CallTimes:
+    """Return a breakdown by the profiler's own times with the time of a call by the clock of ``run``."""
+    scale = _profiler_correction(run, _observed_devices(run))
+    devices = tuple(_scale_device(device, run.step, scale) for device in profiled.devices)
+    mean, equations, lines = profiled.mean, profiled.equations, profiled.lines
+    if mean is not None and len(devices) == 1:
+        mean = devices[0]
+    elif mean is not None:
+        busy = sum(device.busy for device in devices) / len(devices)
+        mean = replace(_scale_device(mean, run.step, scale), busy=busy)
+    if scale != 1.0:
+        equations = {path: seconds * scale for path, seconds in equations.items()}
+        lines = {location: LineTime(line.seconds * scale, line.equation) for location, line in lines.items()}
+    return replace(
+        profiled, seconds=run.step, clock=run.clock, devices=devices, mean=mean, equations=equations, lines=lines
+    )
+
+
+def _observed_devices(run: Executed) -> list[DeviceTime]:
+    """Return the devices with complete calls."""
+    return [item for item in run.devices if item.whole and item.kernels] if run.observed_calls else []
+
+
+def _scale_device(device: DeviceCall, step: float, scale: float) -> DeviceCall:
+    """Return the activity of a device in a call of ``step`` seconds, with the profiler's times times ``scale``."""
+    running = device.running_seconds * scale
+    kernels = device.kernels
+    if scale != 1.0:
+        kernels = tuple(
+            KernelCall(kernel, seconds * scale, runs, share) for kernel, seconds, runs, share in device.kernels
+        )
+    busy = _busy_fraction(running, step)
+    return DeviceCall(device.device, device.kernel_seconds * scale, running, busy, kernels)
 
 
 def break_down_call(run: Executed, compiled: Compiled | None, traced: Traced | None) -> CallTimes:
@@ -190,26 +237,16 @@ def _profiler_correction(run: Executed, observed: list[DeviceTime]) -> float:
     return min(1.0, run.step / longest) if longest else 1.0
 
 
-def _device_call(device: DeviceTime, run: Executed, scale: float) -> DeviceCall:
-    """Return a device's activity per call.
-
-    ``run`` is the measurement that contains ``device``; ``scale`` is the factor for the profiler's times.
-    """
-    per_call = scale / run.observed_calls
-    running = device.busy * per_call
+def _device_call(device: DeviceTime, calls: int) -> DeviceCall:
+    """Return a device's activity per call, of so many profiled ``calls``; how busy it was is not known here."""
     total = sum(kernel.seconds for kernel in device.kernels)
     kernels = [
         KernelCall(
-            kernel.kernel,
-            kernel.seconds * per_call,
-            kernel.calls / run.observed_calls,
-            kernel.seconds / total if total else 0.0,
+            kernel.kernel, kernel.seconds / calls, kernel.calls / calls, kernel.seconds / total if total else 0.0
         )
         for kernel in device.kernels
     ]
-    return DeviceCall(
-        device.device, total * per_call, running, _busy_fraction(running, run.step), _sort_by_time(kernels)
-    )
+    return DeviceCall(device.device, total / calls, device.busy / calls, 0.0, _sort_by_time(kernels))
 
 
 def _busy_fraction(running: float, step: float) -> float:
@@ -227,15 +264,15 @@ def _mean_over_devices(devices: tuple[DeviceCall, ...]) -> DeviceCall:
         for item in device.kernels:
             seconds[item.kernel] = seconds.get(item.kernel, 0.0) + item.seconds / number
             runs[item.kernel] = runs.get(item.kernel, 0.0) + item.runs / number
-    total, running, busy = (
+    total, running = (
         sum(values) / number
-        for values in zip(*((item.kernel_seconds, item.running_seconds, item.busy) for item in devices), strict=True)
+        for values in zip(*((item.kernel_seconds, item.running_seconds) for item in devices), strict=True)
     )
     kernels = [
         KernelCall(name, own_seconds, runs[name], own_seconds / total if total else 0.0)
         for name, own_seconds in seconds.items()
     ]
-    return DeviceCall("", total, running, busy, _sort_by_time(kernels))
+    return DeviceCall("", total, running, 0.0, _sort_by_time(kernels))
 
 
 def _sort_by_time(kernels: list[KernelCall]) -> tuple[KernelCall, ...]:

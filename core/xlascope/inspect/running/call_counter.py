@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from ..inspection_scope import inspecting
 from .engines import CallHook, ExecutionEngine
+from .periods import MIN_BLOCK_SECONDS
 
 _log = logging.getLogger(__name__)
 
@@ -17,11 +18,14 @@ CallListener = Callable[[Any, Any, Any, bool], None]
 HoldsArguments = Callable[[Any, Any], bool]
 
 #: Results are passed on after all of the first calls of one function, then after ever rarer ones, and after
-#: :meth:`CallCounter.ask`. This covers a short cell, whose calls may all be dispatched before the first is done. Noting
-#: a call takes some 20 µs, so shorter calls are reported more rarely; where it takes longer, as results are many, also
-#: calls shorter than ``MIN_NOTINGS_PER_CALL`` times as long.
-FIRST_REPORTED_CALLS, REPORT_GROWTH, SHORT_CALL_REPORT_GROWTH, SHORT_CALL_SECONDS = 12, 1.12, 1.3, 3e-4
-MIN_NOTINGS_PER_CALL = 12.0
+#: :meth:`CallCounter.ask`. This covers a short cell, whose calls may all be dispatched before the first is done.
+FIRST_REPORTED_CALLS, REPORT_GROWTH = 12, 1.12
+#: Calls shorter than a block of the period (:data:`~.periods.MIN_BLOCK_SECONDS`) are joined to blocks, so they are
+#: reported more rarely: noting all of them takes longer, and makes neither the median nor the spread better.
+JOINED_CALL_REPORT_GROWTH = 1.2
+#: Noting a call takes some 20 µs, so short calls are reported still more rarely; where it takes longer, as results are
+#: many, also calls shorter than ``MIN_NOTINGS_PER_CALL`` times as long.
+SHORT_CALL_REPORT_GROWTH, SHORT_CALL_SECONDS, MIN_NOTINGS_PER_CALL = 1.3, 3e-4, 12.0
 UNREACHABLE_COUNT = 1 << 62
 
 
@@ -116,6 +120,7 @@ def _make_counter(
     noting_seconds = 0.0
     counts: dict[Any, int] = {}
     due: dict[Any, int] = {}
+    sizes_due: dict[Any, int] = {}
     latest: dict[Any, tuple[int, float]] = {}
     is_holding = False
     is_size_due = False
@@ -155,10 +160,11 @@ def _make_counter(
             due[key] = calls + 1 if calls < FIRST_REPORTED_CALLS else int(calls * find_growth(key, calls))
         mark = 1 if pending_requests else due[key] - calls
         if holds is not None:
-            # Whether arguments are small takes long to find out where they are many: not at each of the first calls.
-            hold(
-                arguments, first or is_size_due or (is_due and (calls > FIRST_REPORTED_CALLS or not calls & calls - 1))
-            )
+            # Whether arguments are small takes long to find out where they are many: after four times as many calls.
+            asks = is_size_due or (is_due and calls >= sizes_due.get(key, 0))
+            if asks:
+                sizes_due[key] = 4 * calls
+            hold(arguments, asks)
             is_size_due = False
         if first or is_requested or is_due:
             note(arguments, out, first)
@@ -196,9 +202,10 @@ def _make_counter(
         now = time.perf_counter()
         calls_before, before = latest.get(function_key, (0, now))
         latest[function_key] = calls, now
-        short_seconds = max(SHORT_CALL_SECONDS, MIN_NOTINGS_PER_CALL * noting_seconds / max(noted, 1))
-        is_short = now - before < short_seconds * (calls - calls_before)
-        return SHORT_CALL_REPORT_GROWTH if is_short else REPORT_GROWTH
+        seconds = (now - before) / max(calls - calls_before, 1)
+        if seconds < max(SHORT_CALL_SECONDS, MIN_NOTINGS_PER_CALL * noting_seconds / max(noted, 1)):
+            return SHORT_CALL_REPORT_GROWTH
+        return JOINED_CALL_REPORT_GROWTH if seconds < MIN_BLOCK_SECONDS else REPORT_GROWTH
 
     def read_counts() -> dict[Any, int]:
         totals = dict(counts)

@@ -5,7 +5,6 @@ The watched program itself waits for nothing: its calls remain asynchronous.
 
 from __future__ import annotations
 
-import contextlib
 import threading
 import time
 from collections import deque
@@ -46,10 +45,15 @@ class DispatchedCall(NamedTuple):
 
 
 class _Pending:
-    """Dispatched call with the array to wait for, None where it was ready at ``ready`` or the wait is over."""
+    """Dispatched call with the array to wait for, None where it was ready when it returned or the wait is over.
 
-    def __init__(self, call: DispatchedCall, array: Any, ready: float | None) -> None:
-        self.call, self.array, self.ready = call, array, ready
+    ``is_queued`` says whether an earlier call was not complete then.
+    """
+
+    __slots__ = ("array", "call", "is_queued", "was_ready")
+
+    def __init__(self, call: DispatchedCall, array: Any, was_ready: bool, is_queued: bool) -> None:
+        self.call, self.array, self.was_ready, self.is_queued = call, array, was_ready, is_queued
 
 
 CompletionListener = Callable[[DispatchedCall, float | None, bool, bool], None]
@@ -89,10 +93,9 @@ class CompletionTracker:
             return
         is_ready = smallest.is_ready()
         self._added += 1
-        before = None if self._latest is None else self._latest.array
-        if not is_ready and before is not None and not _is_ready(before):
-            call = call._replace(queued=True)
-        self._latest = _Pending(call, None if is_ready else smallest, call.returned if is_ready else None)
+        before = None if is_ready or self._latest is None else self._latest.array
+        is_queued = before is not None and not _is_ready(before)
+        self._latest = _Pending(call, None if is_ready else smallest, is_ready, is_queued)
         self._batch.append(self._latest)
         if not is_ready or len(self._batch) >= BATCH_CALLS or self._added == 1:
             self.flush()
@@ -113,9 +116,11 @@ class CompletionTracker:
 
     def flush(self) -> None:
         """Pass all calls on to the tracker's thread; called on any thread."""
-        while self._batch:
-            with contextlib.suppress(IndexError):  # another thread took the last one
+        try:
+            while self._batch:
                 self._waiting.put(self._batch.popleft())
+        except IndexError:  # another thread took the last one
+            pass
         if self._thread is None and self._added:
             self._thread = threading.Thread(target=self._wait_for_results, name="xlascope-finishes", daemon=True)
             self._thread.start()
@@ -140,12 +145,14 @@ class CompletionTracker:
             if isinstance(pending, threading.Event):
                 pending.set()
                 continue
-            was_waited = pending.array is not None
+            call, was_waited = pending.call, not pending.was_ready
             late = was_waited and _is_ready(pending.array)
-            completion_time = pending.ready if pending.ready is not None else _wait_until_ready(pending.array)
+            completion_time = _wait_until_ready(pending.array) if was_waited else call.returned
             pending.array = None  # release the user's array
             self._ended += 1
-            self._on_completion(pending.call, completion_time, was_waited, late)
+            self._on_completion(
+                call._replace(queued=True) if pending.is_queued else call, completion_time, was_waited, late
+            )
 
 
 def _is_ready(array: Any) -> bool:

@@ -36,9 +36,9 @@ from .engines import (
     sort_shapes,
     subscribe,
 )
-from .periods import weighted_quantile
+from .periods import MIN_BLOCK_SECONDS, weighted_quantile
 from .profiler_schedule import ProfilerSchedule
-from .running_programs import RunningPrograms
+from .running_programs import CompletedCall, RunningPrograms
 
 _log = logging.getLogger(__name__)
 
@@ -51,10 +51,14 @@ STOP_TIMEOUT_SECONDS = 0.1
 #: The same on a GPU, where closing a window during a call of the program would end the process.
 MAX_CLOSING_SECONDS = 2.0
 #: Number of successive calls whose completion is recorded after a compilation, and at each read of the counts; calls
-#: shorter than `MIN_BURST_CALL_SECONDS` would be slowed down by more than a hundredth, so only two are recorded.
+#: shorter than `MIN_BURST_CALL_SECONDS` would be slowed down by more than a hundredth, so only two are recorded. Of
+#: those that are joined to blocks (:data:`~.periods.MIN_BLOCK_SECONDS`) some more make no more blocks.
 CALLS_AFTER_COMPILING, BURST_CALLS, PAIR_OF_CALLS, MIN_BURST_CALL_SECONDS = 8, 32, 2, 1e-3
-#: Fraction of the time that noting such calls may take of the calling thread; on the others it takes about as much.
-MAX_NOTING_FRACTION = 0.002
+JOINED_BURST_CALLS = 4
+#: Most completions that are added up together: each alone would find its code and data out of the caches.
+MAX_BATCH_COMPLETIONS = 64
+#: Fraction of the time that noting such calls may take of the calling thread; on the others it takes twice as much.
+MAX_NOTING_FRACTION = 0.001
 #: A program that made no call for so many seconds, and waits for none, counts as idle.
 IDLE_SECONDS = 0.5
 
@@ -112,6 +116,9 @@ class Sampler:
         self._published: set[int] = set()
         self._new_records: deque[records.Traced | records.Compiled] = deque()
         self._lock = threading.Lock()
+        self._completed: deque[CompletedCall] = deque()
+        self._timed: set[Any] = set()
+        self._is_ambiguous: dict[Any, bool] = {}
         self._stopping = threading.Event()
         self._wake_event = threading.Event()
         self._thread: threading.Thread | None = None
@@ -146,7 +153,7 @@ class Sampler:
         self._completions.stop(STOP_TIMEOUT_SECONDS)
         self._is_stopped = True
         self._update_counts()
-        with self._lock:
+        with self._up_to_date():
             self._running.store_profiles()
 
     def __enter__(self) -> Sampler:
@@ -197,6 +204,17 @@ class Sampler:
         watched_engine.dispatched.append(listener)
         counter.start()
 
+    @contextlib.contextmanager
+    def _up_to_date(self) -> Iterator[None]:
+        """Take the lock of the measurements for the ``with`` block, with all completions so far added to them."""
+        with self._lock:
+            timed_before = self._running.timed_program_count
+            self._running.add_completions(self._completed)
+            has_first_time = self._running.timed_program_count > timed_before
+            if has_first_time and threading.current_thread() is not self._thread:
+                self._wake_event.set()  # publish the first time of a program at once
+            yield
+
     def _watch_own_engine(self) -> None:
         """Watch xlascope's engine if it is started; watching does not start it."""
         if not self._knows_engine and is_started():
@@ -224,15 +242,16 @@ class Sampler:
 
     def _on_call(self, watched_engine: ExecutionEngine, function: Any, arguments: Any, out: Any, first: bool) -> None:
         returned = time.perf_counter()
-        is_ambiguous = len(watched_engine.programs(function)) > 1
+        is_ambiguous = self._is_ambiguous.get(function)
+        if is_ambiguous is None:
+            is_ambiguous = self._is_ambiguous[function] = len(watched_engine.programs(function)) > 1
         shapes = sort_shapes(watched_engine.leaves(arguments)) if is_ambiguous else None
-        call = DispatchedCall(
-            function, None, self._counts(), dict(self._starts), returned, overhead=self._overhead, shapes=shapes
-        )
-        self._completions.add(call, partial(watched_engine.leaves, out))
+        call = DispatchedCall(function, None, self._counts(), self._starts, returned, None, self._overhead, shapes)
+        results = partial(watched_engine.leaves, out)
+        self._completions.add(call, results)
         self._noting += time.perf_counter() - returned
         self._noted += 1
-        self._gate.enter(partial(watched_engine.leaves, out))
+        self._gate.enter(results)
         if first:
             self._wake()
             if self._first is not None:
@@ -245,12 +264,13 @@ class Sampler:
         ``program`` is the number of the program, ``out`` are the results of the call.
         """
         began = self._began.pop((threading.get_ident(), program), None)
+        results = partial(watched_engine.leaves, out)
         if began is not None:
             now = time.perf_counter()
-            call = DispatchedCall(None, program, self._counts(), dict(self._starts), now, began, self._overhead)
-            self._completions.add(call, partial(watched_engine.leaves, out))
+            call = DispatchedCall(None, program, self._counts(), self._starts, now, began, self._overhead)
+            self._completions.add(call, results)
             self._overhead += time.perf_counter() - now
-        self._gate.enter(partial(watched_engine.leaves, out))
+        self._gate.enter(results)
 
     def _receive(self, record: records.Record) -> None:
         """Remember the modules of a compiled program; count the start of a call that jaxlib passed to Python.
@@ -258,10 +278,13 @@ class Sampler:
         ``record`` is any record that is published; those of inspections are not counted as calls.
         """
         self._watch_own_engine()
+        if not isinstance(record, records.Traced | records.Compiled | records.Started):
+            return
         self._completions.flush()  # calls so far belong to the programs so far
-        with self._lock:
-            self._running.learn_modules(record)
+        self._is_ambiguous = {}  # a function may have another program from now on
         if isinstance(record, records.Traced | records.Compiled):
+            with self._up_to_date():
+                self._running.learn_modules(record)
             self._new_records.append(record)
         if inspecting():
             return
@@ -270,16 +293,17 @@ class Sampler:
                 self._published.add(record.program)
             case records.Compiled(target=""):
                 age = max(time.time() - record.time - record.seconds, 0.0)
-                with self._lock:
+                with self._up_to_date():
                     self._running.restart(record.program, time.perf_counter() - age)
                 for counter, _ in tuple(self._watched.values()):
                     counter.ask(CALLS_AFTER_COMPILING)
             case records.Started(stage="run"):
                 now = time.perf_counter()
-                with self._lock:
+                with self._up_to_date():
                     if self._running.add_python_call(record, self._counts(), now - self._last_count_time):
                         self._last_count_time = now
-                self._starts[record.program] = self._starts.get(record.program, 0) + 1
+                    # Another dict each time, as calls that were noted refer to this one.
+                    self._starts = {**self._starts, record.program: self._starts.get(record.program, 0) + 1}
                 self._wake()
                 self._began[threading.get_ident(), record.program] = time.perf_counter()
 
@@ -301,7 +325,7 @@ class Sampler:
                 if self._stopping.is_set():
                     return
                 pause = TICK_SECONDS
-                calls = self._burst_length() if self._shortest_call() >= MIN_BURST_CALL_SECONDS else PAIR_OF_CALLS
+                calls = self._burst_length(self._shortest_call())
                 for counter, _ in tuple(self._watched.values()):
                     counter.ask(calls)
                 has_changed = self._update_counts()
@@ -315,37 +339,45 @@ class Sampler:
 
     def _can_wait(self) -> bool:
         """Return whether it is too early for a profile, as those of earlier runs are shown meanwhile."""
-        with self._lock:
+        with self._up_to_date():
             is_early = time.perf_counter() < self._woken + SECONDS_BEFORE_PROFILE
             return is_early and self._running.are_known
 
-    def _burst_length(self) -> int:
-        """Return how many successive calls are noted: fewer where noting one takes long, as results are many."""
+    def _burst_length(self, call_seconds: float) -> int:
+        """Return how many successive calls are noted: fewer of short ones, and where noting one takes long.
+
+        ``call_seconds`` is the time from call to call, 0.0 if it is unknown.
+        """
+        if call_seconds < MIN_BURST_CALL_SECONDS:
+            return PAIR_OF_CALLS
+        most = JOINED_BURST_CALLS if call_seconds < MIN_BLOCK_SECONDS else BURST_CALLS
         affordable = MAX_NOTING_FRACTION * TICK_SECONDS * self._noted / self._noting if self._noting else BURST_CALLS
-        return max(min(int(affordable), BURST_CALLS), PAIR_OF_CALLS)
+        return max(min(int(affordable), most), PAIR_OF_CALLS)
 
     def _shortest_call(self) -> float:
         """Return the shortest known seconds from call to call of a running program; 0.0 if one is unknown."""
-        with self._lock:
+        with self._up_to_date():
             return self._running.shortest_pace()
 
     def _on_completion(self, call: DispatchedCall, completion_time: float | None, waited: bool, late: bool) -> None:
-        """Add a call that completed at ``completion_time`` (None: its results were donated); on the tracker's thread.
+        """Note a call that completed at ``completion_time`` (None: its results were donated); on the tracker's thread.
 
         ``waited`` says whether the results were not ready when the call was dispatched, ``late`` whether they were
         ready some time before.
         """
-        with self._lock:
-            timed_before = self._running.timed_program_count
-            self._running.add_completion(call, completion_time, waited, late)
-        if self._running.timed_program_count > timed_before:  # publish the first time of a program at once
-            self._wake_event.set()
+        self._completed.append((call, completion_time, waited, late))
+        timed = call.program if call.function is None else call.function
+        if timed in self._timed and len(self._completed) < MAX_BATCH_COMPLETIONS:
+            return
+        self._timed.add(timed)
+        with self._up_to_date():
+            pass
 
     def _update_counts(self) -> bool:
         """Read the call counters and publish the changed records; return whether there were any."""
         self._completions.flush()
         now = time.perf_counter()
-        with self._lock:
+        with self._up_to_date():
             elapsed, self._last_count_time = now - self._last_count_time, now
             self._running.add_counts(self._counts(), elapsed)
             changed = self._running.changed_records()
@@ -368,14 +400,16 @@ class Sampler:
 
     def _sample_window(self) -> bool:
         """Open a window and publish its results; return True when another one should follow at once."""
-        with self._lock:
+        with self._up_to_date():
             length = self._running.next_window(self._schedule)
         if not length:
             return False
         spent = time.thread_time()
         try:
             data, watched = self._record_window(length)
-            profiles = read_profile(data, schedules=self._running.schedules, labels=self._labels())
+            with self._up_to_date():
+                schedules = dict(self._running.schedules)
+            profiles = read_profile(data, schedules=schedules, labels=self._labels())
         except ProfilerInUseError as error:
             self._on_profiler_in_use(error)
             return False
@@ -386,9 +420,9 @@ class Sampler:
             self._stop_profiling(error)
             return False
         finally:
-            with self._lock:
-                self._running.pace.end_window(time.perf_counter())
-        with self._lock:
+            with self._up_to_date():
+                self._running.end_window(time.perf_counter())
+        with self._up_to_date():
             pause = self._running.add_window(
                 self._schedule, profiles, watched, time.thread_time() - spent + self._stall
             )
@@ -403,9 +437,8 @@ class Sampler:
 
         It is open for ``length`` seconds, or until it has a complete call. Calls are counted meanwhile.
         """
-        with self._lock:
-            self._running.pace.begin_window(time.perf_counter())
-            self._running.note_window()
+        with self._up_to_date():
+            self._running.begin_window(time.perf_counter())
         with self._release_calls(), Window() as window:
             began = time.perf_counter()
             until = began + length
@@ -413,7 +446,9 @@ class Sampler:
             while not self._stopping.is_set() and (remaining := until - time.perf_counter()) > 0:
                 self._stopping.wait(min(remaining, POLL_SECONDS))
                 self._completions.flush()
-                if self._running.has_complete_call(self._schedule.target_program, began):
+                with self._up_to_date():
+                    has_complete_call = self._running.has_complete_call(self._schedule.target_program, began)
+                if has_complete_call:
                     break
                 if time.perf_counter() - last_update > TICK_SECONDS:
                     last_update = time.perf_counter()

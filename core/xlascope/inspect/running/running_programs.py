@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from ... import records
@@ -17,6 +17,14 @@ from .engines import Shapes, WatchedProgram
 from .periods import CallLog, weighted_quantile
 from .profiler_schedule import ProfilerSchedule
 from .step_time import Completion, CompletionHistory, StepTime, StepTimes
+
+#: Number of modules whose text waits until a profile needs the order of their kernels: a short cell that runs again is
+#: not profiled.
+MAX_UNREAD_MODULES = 16
+
+
+#: A call, the time of its completion, and whether it was waited for and noticed late (:class:`CompletionTracker`).
+CompletedCall = tuple[DispatchedCall, float | None, bool, bool]
 
 
 class RunningPrograms:
@@ -40,6 +48,8 @@ class RunningPrograms:
         self._compiled: dict[int, dict[str, object]] = {}
         self._quick: set[str] = set()
         self._schedules: dict[str, Schedules] = {}
+        #: The text of modules whose schedules were not read yet, and the names of their kernels.
+        self._unread: dict[str, tuple[str, Collection[str]]] = {}
         self._kernels: dict[int, int] = {}
         self._counted: dict[Any, int] = {}
         self._latest: dict[int, int] = {}
@@ -52,9 +62,13 @@ class RunningPrograms:
         self._mixed: set[int] = set()
         self._completions: deque[tuple[int, float]] = deque(maxlen=16)
         self._last_call_counts: tuple[Mapping[Any, int], Mapping[int, int]] = ({}, {})
+        self._programs_in_batch: dict[Any, Sequence[WatchedProgram]] | None = None
+        #: The step times, until something is added that changes them.
+        self._times: StepTimes | None = None
 
     def learn_modules(self, record: records.Record) -> None:
         """Store which program a compiled module belongs to; ignore other records."""
+        self._times = None
         if isinstance(record, records.Compiled):
             kinds = tuple((kernel.name, kernel.type_text, kernel.bytes_read) for kernel in record.kernels)
             self._assign_module(record.module, record.program)
@@ -64,25 +78,42 @@ class RunningPrograms:
                 self._quick.add(record.module)
             names = {kernel.name for kernel in record.kernels}
             self._kernels[record.program] = len(names)
-            self._schedules[record.module] = read_schedules(record.hlo, names)
+            self._unread.pop(record.module, None)
+            self._unread[record.module] = record.hlo, names
+            if len(self._unread) > MAX_UNREAD_MODULES:
+                self._read_schedules(1)
             tally = self.tallies.get(record.program)
             if tally is not None and not record.target and tally.module != record.module:
                 tally.forget_earlier()
 
     def restart(self, program: int, now: float) -> None:
         """Note that a program was compiled at time ``now``, so that its next calls are warm-up."""
+        self._times = None
         self.pace.restart(program, now)
         if program in self.tallies:
             self.tallies[program].has_warm_calls = False
 
-    def note_window(self) -> None:
-        """Note that a profiler window opens: programs that are warm now have only warm calls in it."""
+    def begin_window(self, now: float) -> None:
+        """Note that a profiler window opens at time ``now``: programs that are warm have only warm calls in it."""
+        self._times = None
+        self.pace.begin_window(now)
         self._warm_in_window = {number for number in self.tallies if self.pace.is_warm(number)}
+
+    def end_window(self, now: float) -> None:
+        """Note that the window is closed and read at time ``now``."""
+        self._times = None
+        self.pace.end_window(now)
 
     @property
     def schedules(self) -> Mapping[str, Schedules]:
-        """Return the order in which the kernels of each module run."""
+        """Return the order in which the kernels of each module run, read when a profile needs it."""
+        self._read_schedules(len(self._unread))
         return self._schedules
+
+    def _read_schedules(self, modules: int) -> None:
+        """Read the schedules of the modules that have waited longest."""
+        for module in list(self._unread)[:modules]:
+            self._schedules[module] = read_schedules(*self._unread.pop(module))
 
     def add_python_call(self, record: records.Started, counts: Mapping[Any, int], elapsed: float) -> bool:
         """Add one call that jaxlib passed to Python, whose program is known from its record.
@@ -114,6 +145,17 @@ class RunningPrograms:
             self.tallies[number].add_calls(calls, elapsed * weights[number] / total_weight)
         self._changed.update(new_calls)
 
+    def add_completions(self, completions: deque[CompletedCall]) -> None:
+        """Add completed calls in the order of their dispatch, and take them out of ``completions``."""
+        if not completions:
+            return
+        self._programs_in_batch = {}
+        try:
+            while completions:
+                self.add_completion(*completions.popleft())
+        finally:
+            self._programs_in_batch = None
+
     def add_completion(
         self, call: DispatchedCall, completion_time: float | None, waited: bool, late: bool = False
     ) -> None:
@@ -122,10 +164,11 @@ class RunningPrograms:
         ``waited`` says whether its results were not ready when it was dispatched, ``late`` whether they were ready
         some time before ``completion_time``.
         """
+        self._times = None
         counts, started = self._last_call_counts
         self._last_call_counts = call.counts, call.started
         new = self._calls_by_program(counts, call.counts)
-        for number, calls in call.started.items():
+        for number, calls in call.started.items() if call.started is not started else ():
             if calls > started.get(number, 0):
                 new[number] = new.get(number, 0) + calls - started.get(number, 0)
         for number, calls in new.items():
@@ -134,7 +177,7 @@ class RunningPrograms:
         if program is None:
             return
         if call.shapes is not None and not self._is_called_with(call.function, program, call.shapes):
-            mixed = {item.number for item in self._programs_of(call.function)} - self._mixed
+            mixed = {item.number for item in self._find_programs(call.function)} - self._mixed
             self._mixed |= mixed
             self._changed |= mixed
         self._changed.update(new)
@@ -168,6 +211,7 @@ class RunningPrograms:
 
         Returns for how many seconds no window should follow.
         """
+        self._times = None
         by_program: dict[int, list[ModuleProfile]] = {}
         for profile in profiles:
             number = self._modules.get(profile.module)
@@ -202,6 +246,11 @@ class RunningPrograms:
 
     def times(self) -> StepTimes:
         """Return the current step times of the programs."""
+        if self._times is None:
+            self._times = self._compute_times()
+        return self._times
+
+    def _compute_times(self) -> StepTimes:
         observed = {number: tally for number, tally in self.tallies.items() if tally.has_device_time}
         call_seconds = {number: weighted_quantile(tally.call_seconds, 0.5) for number, tally in observed.items()}
         steps = {number: weighted_quantile(tally.steps, 0.5) for number, tally in observed.items()}
@@ -231,7 +280,7 @@ class RunningPrograms:
 
         ``function`` is the key of its function.
         """
-        fitting = [item.number for item in self._programs_of(function) if item.shapes() in (None, shapes)]
+        fitting = [item.number for item in self._find_programs(function) if item.shapes() in (None, shapes)]
         return program in fitting or not fitting
 
     def called_programs(self) -> list[WatchedProgram]:
@@ -248,12 +297,21 @@ class RunningPrograms:
         for function, total in counts.items():
             new_calls = total - before.get(function, 0)
             if new_calls > 0:
-                for number, calls in self._divide_calls(self._programs_of(function), new_calls):
+                for number, calls in self._divide_calls(self._find_programs(function), new_calls):
                     calls_by_program[number] = calls_by_program.get(number, 0) + calls
         return calls_by_program
 
+    def _find_programs(self, function: Any) -> Sequence[WatchedProgram]:
+        """Return the programs of a function; in a batch of completions those found first."""
+        if self._programs_in_batch is None:
+            return self._programs_of(function)
+        programs = self._programs_in_batch.get(function)
+        if programs is None:
+            programs = self._programs_in_batch[function] = self._programs_of(function)
+        return programs
+
     def _program_of(self, function: Any) -> int | None:
-        return next((number for number, _ in self._divide_calls(self._programs_of(function), 1)), None)
+        return next((number for number, _ in self._divide_calls(self._find_programs(function), 1)), None)
 
     def _divide_calls(self, traces: Sequence[WatchedProgram], calls: int) -> Iterator[tuple[int, int]]:
         """Yield (program number, calls): new calls of one function, divided among its programs ``traces``.
@@ -262,6 +320,9 @@ class RunningPrograms:
         """
         for traced in traces:
             self._register_program(traced)
+        if len(traces) == 1:
+            yield traces[0].number, calls
+            return
         profiled = self._profiled_calls_since(traces)
         if not sum(profiled):
             newest_first = tuple(reversed(traces))
@@ -308,6 +369,7 @@ class RunningPrograms:
             tally = self.tallies[number] = ProgramTally(
                 number, function, time.time(), modules=modules, quick=self._quick
             )
+            self._times = None
             if self._earlier is not None:
                 self._earlier.begin(tally)
         return self.tallies[number]

@@ -25,12 +25,15 @@ from .call_probe import CallProbe
 from .span_ledger import SpanLedger
 
 _clock, _processor_clock = time.perf_counter, time.thread_time
-#: Calls in a series, and in the first one.
-SERIES_CALLS, FIRST_SERIES_CALLS = 16, 64
+#: Calls in a series, and in the first one; of long calls fewer, as noting one takes as long after any.
+SERIES_CALLS, FIRST_SERIES_CALLS, MIN_SERIES_CALLS, MIN_FIRST_SERIES_CALLS = 16, 64, 5, 16
+MAX_SERIES_SECONDS = 0.02
+#: Seconds from the begin of a series to that of the next one at least.
+MIN_SERIES_PERIOD_SECONDS = 0.05
 #: A call that took more than this multiple of its function's median had Python code before it.
 MAX_MEDIAN_FACTOR = 3.0
 #: Probes find the begin of a call where there is more time than this before its end, for so many calls of a function.
-MIN_PROBE_SECONDS, MAX_PROBES = 100e-6, 12
+MIN_PROBE_SECONDS, MAX_PROBES = 100e-6, 8
 #: Maximum number of noted calls.
 MAX_SAMPLES = 20_000
 
@@ -73,6 +76,9 @@ class CallIntervals:
         self._probe = CallProbe()
         self._series: _Series | None = None
         self._sample_count = 0
+        #: The function that was called last with its calls, and the instruction that called it.
+        self._latest: tuple[Any, TimedCalls] = None, TimedCalls()
+        self._latest_site: tuple[CodeType | None, int] = None, -1
         self._is_closed = False
         self._lock = threading.Lock()
 
@@ -80,8 +86,10 @@ class CallIntervals:
         """Note the next ``calls`` calls of an engine's functions, unless a series is going on."""
         with self._lock:
             is_free = not self._is_closed and (self._series is None or self._series.has_ended)
-            if is_free and self._sample_count < MAX_SAMPLES:
-                self._series = _Series(engine, self._ledger, calls, self._note, self._on_first)
+            is_due = self._series is None or _clock() >= self._series.began + MIN_SERIES_PERIOD_SECONDS
+            if is_free and is_due and self._sample_count < MAX_SAMPLES:
+                least = MIN_FIRST_SERIES_CALLS if self._series is None else MIN_SERIES_CALLS
+                self._series = _Series(engine, self._ledger, calls, least, self._note, self._on_first)
 
     def close(self) -> None:
         """End a series that is going on, and restore the engine's hook; no series begins any more."""
@@ -90,6 +98,7 @@ class CallIntervals:
             if self._series is not None:
                 self._series.end()
         self._probe.end()
+        self._latest = None, TimedCalls()
 
     def _note(self, function: Any, seconds: float, ended: float, is_last: bool) -> None:
         """Add a call that ended at ``ended``, not more than ``seconds`` after it began.
@@ -97,14 +106,14 @@ class CallIntervals:
         It was made by the frame that called the hook. After the last call of a series there is no probe.
         """
         frame = sys._getframe(2)
-        key, is_operation = self._classify(function)
-        timed = self.timed.get(key)
-        if timed is None:
-            timed = self.timed[key] = TimedCalls(is_operation)
+        timed = self._latest[1] if function is self._latest[0] else self._find_timed(function)
         self._sample_count += 1
         timed.intervals.append(seconds)
-        self.call_sites.add((frame.f_code, frame.f_lasti))
-        if is_operation:
+        site = frame.f_code, frame.f_lasti
+        if site[1] != self._latest_site[1] or site[0] is not self._latest_site[0]:  # hashing code takes long
+            self._latest_site = site
+            self.call_sites.add(site)
+        if timed.is_operation:
             frame = find_user_frame(frame) or frame
             self.operation_lines[frame.f_code, frame.f_lasti] += 1
         if self._probe.frame is not None:
@@ -115,22 +124,36 @@ class CallIntervals:
             timed.probe_count += 1
             self._probe.begin(frame)
 
+    def _find_timed(self, function: Any) -> TimedCalls:
+        """Return the timed calls of a function, and remember it as the latest one."""
+        key, is_operation = self._classify(function)
+        timed = self.timed.get(key)
+        if timed is None:
+            timed = self.timed[key] = TimedCalls(is_operation)
+        self._latest = function, timed
+        return timed
+
 
 class _Series:
-    """Hook that notes a number of calls, and then restores the engine's previous hook."""
+    """Hook that notes a number of calls, and then restores the engine's previous hook.
+
+    ``least`` calls end it if they take longer than :data:`MAX_SERIES_SECONDS`. ``began`` is when its first call ended.
+    """
 
     def __init__(
         self,
         engine: ExecutionEngine,
         ledger: SpanLedger,
         calls: int,
+        least: int,
         note: Callable[[Any, float, float, bool], None],
         on_first: Callable[[], None],
     ) -> None:
         self.has_ended = False
+        self.began = 0.0
         self._engine = engine
         self._previous = engine.hook()
-        self._hook = self._make_hook(ledger, self._previous, calls, note, on_first)
+        self._hook = self._make_hook(ledger, self._previous, calls, calls - least, note, on_first)
         engine.set_hook(self._hook)
 
     def end(self) -> None:
@@ -145,6 +168,7 @@ class _Series:
         ledger: SpanLedger,
         previous: CallHook | None,
         calls: int,
+        spare: int,
         note: Callable[[Any, float, float, bool], None],
         on_first: Callable[[], None],
     ) -> CallHook:
@@ -155,10 +179,13 @@ class _Series:
             if not self.has_ended and threading.get_ident() == ledger.thread and not ledger.is_open:
                 now, processor_now = _clock(), _processor_clock()
                 remaining -= 1
+                if remaining <= spare and now - self.began > MAX_SERIES_SECONDS:
+                    remaining = 0
                 if latest:  # what was before the first call of a series is not known
                     seconds = min(now - max(latest, ledger.latest), processor_now - processor)
                     note(function, seconds, now, remaining <= 0)
                 else:
+                    self.began = now
                     on_first()
                 if remaining <= 0:
                     self.end()

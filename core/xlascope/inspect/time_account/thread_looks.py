@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import threading
 import time
@@ -19,6 +20,8 @@ _log = logging.getLogger(__name__)
 
 #: Seconds between looks at first, the factor by which they grow, and at most.
 FIRST_LOOK_SECONDS, LOOK_GROWTH_FACTOR, MAX_LOOK_SECONDS = 0.005, 1.3, 0.1
+#: The factor once so many looks in a row have seen the thread at the same instruction.
+STEADY_LOOKS, STEADY_GROWTH_FACTOR = 3, 1.6
 #: Bytes from a call to where the interpreter hands on its lock: at the call, or behind its inline caches.
 CALL_OFFSETS = (0, 2, 4, 6, 8)
 #: Share of a wait in the delays of a thread that waits for a processor, as seconds of running.
@@ -34,6 +37,23 @@ class _Reading(NamedTuple):
     processor: float
     delay: float
     outer: OuterTotals
+
+
+class _Alarm:
+    """Signal that ends one wait; unlike an event, it runs no code of Python, which a thread that wakes has to load."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._lock.acquire()
+
+    def wait(self, seconds: float) -> bool:
+        """Wait until it is triggered, at most so many seconds; return whether it was."""
+        return self._lock.acquire(timeout=seconds)
+
+    def trigger(self) -> None:
+        """End the wait, or else the next one; from any thread."""
+        with contextlib.suppress(RuntimeError):  # it was triggered already
+            self._lock.release()
 
 
 class ThreadLooks:
@@ -56,9 +76,12 @@ class ThreadLooks:
         self._clock, self._ledger, self._intervals = clock, ledger, intervals
         self._on_look = on_look
         self._stopping = False
-        self._wake_event = threading.Event()
+        self._alarm = _Alarm()
         self._thread = threading.Thread(target=self._look_until_stopped, name="xlascope-account", daemon=True)
         self._previous = self._read()
+        self._instruction: tuple[CodeType | None, int] = None, -1
+        self._same_looks = 0
+        self._seen_in_call = False, 0
 
     def start(self) -> None:
         """Start looking, unless it is stopped already."""
@@ -72,12 +95,12 @@ class ThreadLooks:
 
     def look_often(self) -> None:
         """Look now, and then as often as at first: something else begins."""
-        self._wake_event.set()
+        self._alarm.trigger()
 
     def stop(self) -> None:
         """Stop looking; a look that is under way is waited for."""
         self._stopping = True
-        self._wake_event.set()
+        self._alarm.trigger()
         if self.has_started:
             self._thread.join(STOP_TIMEOUT_SECONDS)
 
@@ -85,15 +108,19 @@ class ThreadLooks:
         pause = FIRST_LOOK_SECONDS
         try:
             while True:
-                is_woken = self._wake_event.wait(pause)
+                is_woken = self._alarm.wait(pause)
                 if self._stopping:
                     return
-                self._wake_event.clear()
-                pause = FIRST_LOOK_SECONDS if is_woken else min(pause * LOOK_GROWTH_FACTOR, MAX_LOOK_SECONDS)
+                pause = FIRST_LOOK_SECONDS if is_woken else self._next_pause(pause)
                 self._look()
                 self._on_look()
         except Exception:
             _log.exception("the account of a cell's time has no more looks at its thread")
+
+    def _next_pause(self, pause: float) -> float:
+        """Return the seconds until the next look; they grow faster while each look sees the same."""
+        growth = LOOK_GROWTH_FACTOR if self._same_looks < STEADY_LOOKS else STEADY_GROWTH_FACTOR
+        return min(pause * growth, MAX_LOOK_SECONDS)
 
     def _look(self) -> None:
         """Book the time since the last look in which the thread was blocked, to where it is now."""
@@ -109,7 +136,12 @@ class ThreadLooks:
         self._previous = reading
         instruction, location = (frame.f_code, frame.f_lasti), find_user_location(frame)
         del frame  # it holds the user's values
-        if self._is_in_call(*instruction):
+        is_same = instruction[0] is self._instruction[0] and instruction[1] == self._instruction[1]
+        self._same_looks, self._instruction = self._same_looks + 1 if is_same else 0, instruction
+        sites = len(self._intervals.call_sites)
+        if not is_same or self._seen_in_call[1] != sites:  # hashing code takes long
+            self._seen_in_call = self._is_in_call(*instruction), sites
+        if self._seen_in_call[0]:
             self.in_calls += blocked
         elif is_array_read(*instruction):
             self.in_numpy += blocked

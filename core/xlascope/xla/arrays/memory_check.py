@@ -6,6 +6,7 @@ Filling memory that the system promised and does not have kills the process or s
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,6 +20,7 @@ if sys.platform != "win32":
 
 #: Smaller results are not checked.
 _MIN_CHECKED_BYTES = 1 << 30
+_FREE_MEMORY = re.compile(r"^(MemAvailable|SwapFree): *(\d+) kB$", re.MULTILINE)
 _CGROUP_LIMIT_FILES = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
 
@@ -56,10 +58,9 @@ def available_bytes(device: Any) -> int | None:
 def _system_available_bytes() -> int | None:
     """Return the number of bytes that the system can give without killing a process; None if unknown."""
     try:
-        lines = Path("/proc/meminfo").read_text().splitlines()
-        numbers = {line.split(":")[0]: int(line.split()[1]) << 10 for line in lines}
-        return numbers["MemAvailable"] + numbers["SwapFree"]
-    except (OSError, KeyError, ValueError, IndexError):
+        numbers = dict(_FREE_MEMORY.findall(Path("/proc/meminfo").read_text()))
+        return int(numbers["MemAvailable"]) + int(numbers["SwapFree"]) << 10
+    except (OSError, KeyError, ValueError):
         return _physical_memory_bytes()
 
 

@@ -22,6 +22,14 @@ from .key_array import KeyArray
 HOST_BUFFER_SEMANTICS = xla_client.HostBufferSemantics.IMMUTABLE_ONLY_DURING_CALL
 
 
+def wait_for_arrays(arrays: list[Any]) -> None:
+    """Wait until jaxlib's arrays have been computed, all in one call; raise the error of one that could not be."""
+    if len(arrays) == 1:
+        arrays[0].block_until_ready()
+    elif arrays:
+        _jax.batched_block_until_ready(arrays)
+
+
 def put_on_device(x: Any, aval: ShapedArray, device: Any = None) -> Any:
     """Return an array of type ``aval`` with the current value of ``x``; NumPy's memory is copied.
 
