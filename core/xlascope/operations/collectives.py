@@ -15,6 +15,8 @@ from ..ir.jaxpr import ClosedJaxpr
 from ..ir.markers import NOT_MAPPED, ZERO
 from ..records.traits import KERNEL
 from ..trace.bind import bind, bind1
+from ..trace.source import here
+from ..trace.values import aval_of
 from ..xla.known_faults.nan_of_extremes import may_drop_nan, propagate_nan_of_extreme
 from ..xla.lowering import collectives as across
 from . import reductions
@@ -112,6 +114,8 @@ class _AllReduce(CollectiveOperation):
         self, operands: Sequence[Any], axes: Sequence[Any], name: Hashable, size: int
     ) -> tuple[list[Any], list[Any]]:
         (x,), (axis,) = operands, axes
+        if name in aval_of(x).varying:
+            raise ValueError(_shadowed_axis_text(self.name, name))
         combined = self.reduce_unmapped(x, size) if axis is NOT_MAPPED else self.reduce_mapped(x, axis)
         remaining = tuple(axis_name for axis_name in self.axes if axis_name != name)
         return [bind1(type(self)(remaining), combined) if remaining else combined], [NOT_MAPPED]
@@ -126,6 +130,15 @@ class _AllReduce(CollectiveOperation):
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         return bind(self, *operands), list(axes)
+
+
+def _shadowed_axis_text(title: str, name: Hashable) -> str:
+    """Return the message of the error for a collective over ``name``, which a vmap took from the mesh."""
+    return (
+        f"{title} over {name!r}{here()}: the vmap around it has taken that name from an axis of the mesh along which "
+        "the values vary, so a sum over devices, which derivatives also need, would be one over its examples. Give the "
+        "vmap another axis_name."
+    )
 
 
 class PSum(_AllReduce, name="psum"):

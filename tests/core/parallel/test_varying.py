@@ -29,6 +29,19 @@ def test_derivatives_where_jax_has_others(name, on_eight):
         np.testing.assert_allclose(found, PROGRAMS.derivatives_alone_by_numpy()[name], rtol=1e-5)
 
 
+def test_a_vmap_that_takes_the_name_of_a_mesh_axis_does_not_sum_over_devices(on_eight):
+    found = on_eight(PATH, "shadowed_axis")
+    refused = {key for key, result in found.items() if isinstance(result, str)}
+    assert refused == {("refused, a derivative", True), ("refused, a sum", True)}
+    for key in refused:
+        assert "the vmap around it has taken that name" in found[key]
+        assert "another axis_name" in found[key]
+    by_index = PROGRAMS.X * (np.arange(8) % 2)[:, None]
+    np.testing.assert_allclose(found["by the index", True], by_index)
+    total = PROGRAMS.X.sum(0)
+    np.testing.assert_allclose(found["derivative outside", True], np.tile(total, (8, 1)), rtol=1e-5)
+
+
 def test_types_say_which_values_vary(on_eight):
     checked, unchecked = on_eight(PATH, "axes_of_types")
     assert {name for name, axes in checked.items() if axes == []} == {"w", "sum"}

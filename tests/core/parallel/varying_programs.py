@@ -281,6 +281,25 @@ def derivatives_alone_by_numpy():
     }
 
 
+def shadowed_axis(lib):
+    """What a vmap inside gives or says whose axis has the name of the mesh's."""
+    over_examples = lambda f: lambda w, x: lib.vmap(lambda r: f(w, r), axis_name="d")(x)  # noqa: E731
+    programs = {
+        "refused, a derivative": over_examples(lambda w, r: lib.grad(lambda w: lib.numpy.sum(r * w))(w)),
+        "refused, a sum": over_examples(lambda w, r: lib.lax.psum(r, "d")),
+        "by the index": over_examples(lambda w, r: r * lib.lax.axis_index("d")),
+        "derivative outside": lambda w, x: lib.grad(lambda w: over_examples(lambda w, r: r @ w)(w, x).sum())(w) + 0 * x,
+    }
+    found = {}
+    for name, program in programs.items():
+        for checked in (True, False):
+            try:
+                found[name, checked] = np.asarray(mapped(lib, program, ("", "d"), "d", check_vma=checked)(W, X))
+            except ValueError as error:
+                found[name, checked] = str(error)
+    return found
+
+
 def axes_of_types(lib):
     """The mesh axes along which types say that values vary."""
     seen = {}
