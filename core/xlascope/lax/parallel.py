@@ -45,8 +45,8 @@ def _resolve_axes(caller: str, axis_name: Any, positions: bool = False, groups: 
     """
     if groups is not None:
         raise NotImplementedError(
-            f"{caller}: axis_index_groups is not supported under vmap. Reshape the mapped axis into two and nest two "
-            "vmaps, one axis_name for the groups and one for the members"
+            f"{caller}: axis_index_groups is not supported. Make two axes of one, for groups and for members, "
+            "and cross the second: two axes of the mesh, or two nested vmaps"
         )
     requested = tuple(axis_name) if isinstance(axis_name, (tuple, list)) else (axis_name,)
     numbers = tuple(name for name in requested if isinstance(name, int)) if positions else ()
