@@ -257,6 +257,8 @@ class Operation(metaclass=OperationType):
     by_identity: ClassVar[bool] = False
     #: Whether rules depend on types alone, so that they can be recorded (``trace/trace_recording.py``).
     is_recordable: ClassVar[bool] = False
+    #: Whether operands are broadcast to the shape of the result (see :meth:`as_stablehlo`).
+    broadcasts_operands: ClassVar[bool] = False
     #: Whether derivative rules are recorded: without parameters a rule is so short that running it is faster.
     planned: ClassVar[bool] = False
 
@@ -436,6 +438,15 @@ class Operation(metaclass=OperationType):
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         """Emit the operation at the builder's insertion point and return the MLIR values of the results."""
         raise NotImplementedError
+
+    def as_stablehlo(self) -> tuple[str, dict[str, Any] | None] | None:
+        """Return the StableHLO operation that :meth:`to_stablehlo` emits on the same operands, with its attributes.
+
+        None if it emits several, or if they depend on the types of the operands. Lowering emits the operation itself
+        then, and does not call :meth:`to_stablehlo`. If the class ``broadcasts_operands``, this is done only where
+        all operands have the type of the result.
+        """
+        return None
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         """Return the results and their tangents; ``tangents`` has ``ZERO`` for a zero tangent, as has the result."""

@@ -84,10 +84,19 @@ class DotGeneral(Operation, name="dot_general"):
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         attributes = {name: attribute(text) for name, text in self._attributes.items()}
-        by = self.precision
-        if isinstance(by, DotAlgorithmPreset) and by is not DotAlgorithmPreset.DEFAULT:
-            return emit_product(builder, operands, by, attributes, self._is_matrix_product(*builder.in_avals))
-        return builder.emit("stablehlo.dot_general", operands, attributes)  # type: ignore[no-any-return]
+        if not self._has_algorithm:
+            return builder.emit("stablehlo.dot_general", operands, attributes)  # type: ignore[no-any-return]
+        by: Any = self.precision
+        return emit_product(builder, operands, by, attributes, self._is_matrix_product(*builder.in_avals))
+
+    def as_stablehlo(self) -> tuple[str, dict[str, Any] | None] | None:
+        if self._has_algorithm:
+            return None
+        return "stablehlo.dot_general", {name: attribute(text) for name, text in self._attributes.items()}
+
+    @property
+    def _has_algorithm(self) -> bool:
+        return isinstance(self.precision, DotAlgorithmPreset) and self.precision is not DotAlgorithmPreset.DEFAULT
 
     def _is_matrix_product(self, x: ShapedArray, y: ShapedArray) -> bool:
         """Return whether there is more than one row, more than one column and more than one contracted element."""

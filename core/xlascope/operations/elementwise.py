@@ -42,6 +42,9 @@ class Unary(Operation):
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         return self.emit_hlo(builder, operands)
 
+    def as_stablehlo(self) -> tuple[str, dict[str, Any] | None] | None:
+        return None if self.is_undefined_at_nan else (self.hlo, None)
+
     def emit_hlo(self, builder: Any, operands: Sequence[Any], attributes: dict[str, Any] | None = None) -> list[Any]:
         """Emit the StableHLO operation and return its results, which are NaN where the operand is.
 
@@ -112,6 +115,7 @@ class Binary(Operation):
     """Base of elementwise operations on two operands of one dtype; see :func:`broadcast_shape` for shapes."""
 
     traits = SIMPLE
+    broadcasts_operands = True
     hlo: ClassVar[str]
     kinds: ClassVar[str] = "ifc"
 
@@ -128,6 +132,9 @@ class Binary(Operation):
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         return builder.emit(self.hlo, stretch_values(builder, operands))  # type: ignore[no-any-return]
+
+    def as_stablehlo(self) -> tuple[str, dict[str, Any] | None] | None:
+        return self.hlo, None
 
     def flops(self, operands: Sequence[ShapedArray], results: Sequence[ShapedArray]) -> int:
         return results[0].size

@@ -47,7 +47,11 @@ class BroadcastInDim(Linear, name="broadcast_in_dim"):
         return [make_aval(self.shape, x.dtype, x.weak_type)]
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
-        return [builder.broadcast(operands[0], builder.out_avals[0], self.broadcast_dimensions)]
+        name, attributes = self.as_stablehlo()
+        return builder.emit(name, operands, attributes)  # type: ignore[no-any-return]
+
+    def as_stablehlo(self) -> tuple[str, dict[str, Any]]:
+        return "stablehlo.broadcast_in_dim", {"broadcast_dimensions": int64_array(self.broadcast_dimensions)}
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
         # Each element was copied along the new and the broadcast axes: its cotangent is the sum of theirs.
@@ -117,6 +121,9 @@ class Reshape(Linear, name="reshape"):
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         return builder.emit("stablehlo.reshape", operands)  # type: ignore[no-any-return]
 
+    def as_stablehlo(self) -> tuple[str, dict[str, Any] | None] | None:
+        return "stablehlo.reshape", None
+
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
         (ct,), (x,) = cotangents, operands
         return [reshape(ct, x.aval.shape)]
@@ -160,6 +167,9 @@ class Squeeze(Linear, name="squeeze"):
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         return builder.emit("stablehlo.reshape", operands)  # type: ignore[no-any-return]
 
+    def as_stablehlo(self) -> tuple[str, dict[str, Any] | None] | None:
+        return "stablehlo.reshape", None
+
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
         (ct,), (x,) = cotangents, operands
         return [reshape(ct, x.aval.shape)]
@@ -194,9 +204,11 @@ class Transpose(Linear, name="transpose"):
         return [make_aval(tuple(x.shape[p] for p in self.permutation), x.dtype, x.weak_type)]
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
-        return builder.emit(  # type: ignore[no-any-return]
-            "stablehlo.transpose", operands, {"permutation": int64_array(self.permutation)}
-        )
+        name, attributes = self.as_stablehlo()
+        return builder.emit(name, operands, attributes)  # type: ignore[no-any-return]
+
+    def as_stablehlo(self) -> tuple[str, dict[str, Any]]:
+        return "stablehlo.transpose", {"permutation": int64_array(self.permutation)}
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
         (ct,) = cotangents

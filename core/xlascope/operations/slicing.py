@@ -58,8 +58,11 @@ class Concatenate(Operation, name="concatenate"):
         return [make_aval(shape, first.dtype, all(x.weak_type for x in operands))]
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
-        at = attribute(f"{self.dimension} : i64")
-        return builder.emit("stablehlo.concatenate", operands, {"dimension": at})  # type: ignore[no-any-return]
+        name, attributes = self.as_stablehlo()
+        return builder.emit(name, operands, attributes)  # type: ignore[no-any-return]
+
+    def as_stablehlo(self) -> tuple[str, dict[str, Any]]:
+        return "stablehlo.concatenate", {"dimension": attribute(f"{self.dimension} : i64")}
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         out_tangents = [zeros_of(aval(x)) if t is ZERO else t for x, t in zip(primals, tangents, strict=True)]
@@ -112,15 +115,15 @@ class Slice(Linear, name="slice"):
         return [make_aval(shape, x.dtype, x.weak_type)]
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
-        return builder.emit(  # type: ignore[no-any-return]
-            "stablehlo.slice",
-            operands,
-            {
-                "start_indices": int64_array(self.start_indices),
-                "limit_indices": int64_array(self.limit_indices),
-                "strides": int64_array(self.strides or (1,) * len(self.start_indices)),
-            },
-        )
+        name, attributes = self.as_stablehlo()
+        return builder.emit(name, operands, attributes)  # type: ignore[no-any-return]
+
+    def as_stablehlo(self) -> tuple[str, dict[str, Any]]:
+        return "stablehlo.slice", {
+            "start_indices": int64_array(self.start_indices),
+            "limit_indices": int64_array(self.limit_indices),
+            "strides": int64_array(self.strides or (1,) * len(self.start_indices)),
+        }
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
         # Skipped elements get zero: pad in front, behind, and between.

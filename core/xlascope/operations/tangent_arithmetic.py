@@ -35,6 +35,9 @@ class AddAny(Operation, name="add_any"):
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         return builder.emit("stablehlo.add", operands)  # type: ignore[no-any-return]
 
+    def as_stablehlo(self) -> tuple[str, dict[str, Any] | None] | None:
+        return "stablehlo.add", None
+
     def flops(self, operands: Sequence[ShapedArray], results: Sequence[ShapedArray]) -> int:
         return results[0].size
 
@@ -64,6 +67,9 @@ class Neg(Linear, name="neg"):
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         return builder.emit("stablehlo.negate", operands)  # type: ignore[no-any-return]
+
+    def as_stablehlo(self) -> tuple[str, dict[str, Any] | None] | None:
+        return "stablehlo.negate", None
 
     def flops(self, operands: Sequence[ShapedArray], results: Sequence[ShapedArray]) -> int:
         return results[0].size

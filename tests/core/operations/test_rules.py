@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import xlascope as xs
-from xlascope import settings
+from xlascope import lax, settings
 from xlascope.dtypes import float0, is_differentiable
 from xlascope.ir.jaxpr import ClosedJaxpr
 from xlascope.ir.markers import ZERO, LinearInput
@@ -21,7 +21,8 @@ from xlascope.trace.bind import bind
 from xlascope.trace.jaxpr_trace import stage
 from xlascope.trace.values import aval_of
 from xlascope.transforms import differentiate
-from xlascope.xla.lowering.module_lowering import lower
+from xlascope.xla.lowering import module_lowering
+from xlascope.xla.lowering.module_lowering import is_lowered_as_stablehlo, lower
 
 DOUBLE = {"float32": "float64", "complex64": "complex128"}
 
@@ -120,6 +121,35 @@ def test_lowering_is_valid_and_jit_agrees(row, table):
     for y, eager in zip(compiled, bind(operation, *operands), strict=True):
         assert (y.shape, y.dtype) == (eager.shape, eager.dtype)
         close(y, eager, table.TOLERANCE.get(dtype, 0))
+
+
+def test_what_is_emitted_at_once_is_what_the_rule_emits(table, monkeypatch):
+    kinds = set()
+    for row in table.ROWS:
+        operation = row.operation(row.dtypes[0])
+        if not is_lowered_as_stablehlo(type(operation)) or operation.as_stablehlo() is None:
+            continue
+        kinds.add(type(operation))
+        with x64(row.dtypes[0]):
+            operands = row.make(row.dtypes[0])
+            # twice, because the first result of a type is emitted by the rule
+            program = stage(lambda *xs: bind(operation, *xs) + bind(operation, *xs), list(map(aval_of, operands)), "f")
+            text = lower(program, "f").module.operation.get_asm(enable_debug_info=True)
+            with monkeypatch.context() as patch:
+                patch.setattr(module_lowering, "is_lowered_as_stablehlo", lambda kind: False)
+                assert lower(program, "f").module.operation.get_asm(enable_debug_info=True) == text
+    assert len(kinds) > 25
+
+
+def test_a_rule_that_is_overridden_is_used():
+    class Doubled(type(lax.neg_p.operation.instance)):
+        def to_stablehlo(self, builder, operands):
+            return [builder.emit1("stablehlo.add", [*operands, *operands], builder.out_avals[0])]
+
+    x = np.ones(3, np.float32)
+    program = stage(lambda x: bind(Doubled(), *bind(Doubled(), x)), [aval_of(x)], "f")
+    text = str(lower(program, "f").module)
+    assert (text.count("stablehlo.add"), text.count("negate")) == (2, 0)
 
 
 # Derivatives --------------------------------------------------------------------------------------------------------

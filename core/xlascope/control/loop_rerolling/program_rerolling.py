@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple
 
@@ -80,8 +81,9 @@ def reroll_by_rule(rule: RerollRule, program: ClosedJaxpr) -> ClosedJaxpr:
 
 def _reroll_called_programs(jaxpr: Jaxpr, rule: RerollRule) -> Jaxpr:
     """Return the program with loops in the programs that it calls or scans over; itself if nothing changes."""
-    operations = {id(equation[0]): equation[0] for equation in jaxpr.raw}
-    if not any(isinstance(operation, CallOperation | Scan) for operation in operations.values()):
+    operations = list(map(operator.itemgetter(0), jaxpr.raw))
+    different = dict(zip(map(id, operations), operations, strict=True)).values()
+    if not any(isinstance(operation, CallOperation | Scan) for operation in different):
         return jaxpr
     raw = [_reroll_equation(equation, rule) for equation in jaxpr.raw]
     if all(a is b for a, b in zip(raw, jaxpr.raw, strict=True)):
@@ -110,7 +112,7 @@ def _reroll_jaxpr(jaxpr: Jaxpr, rule: RerollRule) -> Jaxpr:
     if not _MIN_EQUATIONS <= len(jaxpr.raw) <= _MAX_EQUATIONS:
         return jaxpr
     weights = _Weights()
-    equation_weights = weights.of_all([equation[0] for equation in jaxpr.raw])
+    equation_weights = weights.of_all(list(map(operator.itemgetter(0), jaxpr.raw)))
     if sum(equation_weights) < rule.min_saved_equations:
         return jaxpr
     if not rule.may_have_loops(jaxpr):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import operator
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -128,7 +130,8 @@ class _JaxprReader:
         if "constant" in self.names:
             self.operations += _nan_literals(jaxpr)
         if self.names == _LITERALS_ALONE:
-            for operation in {id(equation[0]): equation[0] for equation in jaxpr.raw}.values():
+            operations = list(map(operator.itemgetter(0), jaxpr.raw))
+            for operation in dict(zip(map(id, operations), operations, strict=True)).values():
                 for body in operation.bodies() if operation.composite else ():
                     self.read_jaxpr(body.jaxpr, scaled=False)
             self.results[id(jaxpr), scaled] = False
@@ -193,10 +196,10 @@ def _summarize_equation(operation: Any, name: str, inputs: Sequence[Any], output
 
 
 def _nan_literals(jaxpr: Jaxpr) -> Iterator[OperationSummary]:
-    for atoms in (jaxpr.outvars, *(raw[1] for raw in jaxpr.raw)):
-        for x in atoms:
-            if x.__class__ is Literal and bool(x.val != x.val):
-                yield OperationSummary("constant", (), _tensor_type(x.aval), is_nan=True)
+    operands = itertools.chain.from_iterable(map(operator.itemgetter(1), jaxpr.raw))
+    for x in [x for x in itertools.chain(jaxpr.outvars, operands) if x.__class__ is Literal]:
+        if bool(x.val != x.val):
+            yield OperationSummary("constant", (), _tensor_type(x.aval), is_nan=True)
 
 
 def _tensor_type(aval: ShapedArray) -> TensorType:

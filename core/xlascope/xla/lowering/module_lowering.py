@@ -8,6 +8,8 @@ alike, so a call's segment contains the function's symbol, which is unique in th
 from __future__ import annotations
 
 import functools
+import itertools
+import operator
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -165,9 +167,37 @@ def _sanitize_name(name: str) -> str:
 
 def _find_used(jaxpr: Jaxpr) -> list[bool]:
     used: set[Any] = set(jaxpr.outvars)
-    for raw in jaxpr.raw:
-        used.update(raw[1])
+    used.update(itertools.chain.from_iterable(map(operator.itemgetter(1), jaxpr.raw)))
     return [v in used for v in (*jaxpr.constvars, *jaxpr.invars)]
+
+
+class _PlainType(NamedTuple):
+    """Type of values that an operation's rule returns as they are, with its MLIR type, alone and in a list."""
+
+    aval: ShapedArray
+    mlir_type: Any
+    mlir_types: list[Any]
+
+
+class _SingleOperation(NamedTuple):
+    """StableHLO operation, with its attributes, that an operation is lowered to as a whole; "" if there is none.
+
+    ``broadcasts`` says that this holds only where the operands have the type of the result.
+    """
+
+    operation: Operation
+    name: str
+    attributes: dict[str, Any] | None
+    broadcasts: bool
+
+
+@functools.lru_cache(maxsize=1024)
+def is_lowered_as_stablehlo(kind: type[Operation]) -> bool:
+    """Return whether ``as_stablehlo`` of a class describes its ``to_stablehlo``: no subclass has overridden that."""
+    classes = kind.__mro__
+    rules = ("as_stablehlo", "to_stablehlo")
+    single, rule = (next(index for index, c in enumerate(classes) if name in vars(c)) for name in rules)
+    return single <= rule
 
 
 class _ModuleLowering:
@@ -199,7 +229,8 @@ class _ModuleLowering:
         self.live_bodies: list[ClosedJaxpr] = []  # keeps bodies alive while their ids are keys
         self.lines: dict[tuple[int, int], Any] = {}
         #: Types whose values an operation's rule returns as they are, by identity: hashing them costs more.
-        self.plain_types: dict[int, ShapedArray] = {}
+        self.plain_types: dict[int, _PlainType] = {}
+        self.single_operations: dict[int, _SingleOperation] = {}
         self.callbacks: list[Callable[..., Any]] = []
         self.returns_token = False
         self.failure = None if partition is None else SharedFailure()
@@ -297,7 +328,8 @@ class _ModuleLowering:
         """
         literal, name_location, lines, prefix = builder.literal, ir.Location.name, self.lines, builder.prefix
         requests, segments = self.requests, [FORMULA] * len(jaxpr.raw) if builder.is_formula else jaxpr.segments
-        is_plain = self.plain_types.__contains__
+        find_plain, find_single, create = self.plain_types.get, self.single_operations.get, ir.Operation.create
+        insertion, log = builder.insertion, builder.log
         for index, equation in enumerate(jaxpr.raw):
             operation, inputs, outputs, code, lasti, origin = equation
             line = lines.get((id(code), lasti)) or self.mlir_location(code, lasti)
@@ -305,16 +337,35 @@ class _ModuleLowering:
             scope = (
                 prefix + segment if origin is None or not origin.scope else scoped_name(prefix, origin.scope, segment)
             )
-            builder.location = name_location(f"{scope}/{operation.name}", line)
-            builder.scope_name = scope
-            builder.equation = equation
-            builder.inputs = inputs
-            builder.outputs = outputs
-            operands = [literal(x) if x.__class__ is Literal else environment[x] for x in inputs]
-            if len(outputs) == 1 and is_plain(id(outputs[0].aval)):
-                environment[outputs[0]] = operation.to_stablehlo(builder, operands)[0]
+            builder.location = location = name_location(f"{scope}/{operation.name}", line)
+            is_binary = len(inputs) == 2
+            if is_binary:  # without a loop: most equations have two operands
+                x, y = inputs
+                operands = [
+                    literal(x) if x.__class__ is Literal else environment[x],
+                    literal(y) if y.__class__ is Literal else environment[y],
+                ]
             else:
-                self.write_converted(builder, equation, operands, environment)
+                operands = [literal(x) if x.__class__ is Literal else environment[x] for x in inputs]
+            plain = find_plain(id(outputs[0].aval)) if len(outputs) == 1 else None
+            single = find_single(id(operation)) or self.find_single_operation(operation)
+            name = single[1]
+            if plain and name and (not single[3] or (is_binary and x.aval is y.aval is plain[0])):
+                _, type_, types = plain
+                attributes = single[2]  # the rest is Builder.emit, which most operations need alone
+                value = create(name, types, operands, attributes, None, 0, location, insertion).result
+                if log is not None:
+                    log.append((name, operands, type_, value, attributes))
+                environment[outputs[0]] = value
+            else:
+                builder.scope_name = scope
+                builder.equation = equation
+                builder.inputs = inputs
+                builder.outputs = outputs
+                if plain:
+                    environment[outputs[0]] = operation.to_stablehlo(builder, operands)[0]
+                else:
+                    self.write_converted(builder, equation, operands, environment)
             if requests is not None and requests(operation, [x.aval for x in inputs]):
                 self.requested_values += [environment[v] for v in outputs]
         self.operations += len(jaxpr.raw)
@@ -329,7 +380,8 @@ class _ModuleLowering:
         if len(outputs) == 1 and outputs[0].aval.dtype not in _CONVERTED_DTYPES:
             values = operation.to_stablehlo(builder, operands)[:1]
             if outputs[0].aval.explicit is None:
-                self.plain_types[id(outputs[0].aval)] = outputs[0].aval
+                type_ = tensor_type(outputs[0].aval)
+                self.plain_types[id(outputs[0].aval)] = _PlainType(outputs[0].aval, type_, [type_])
         else:
             values = builder.lower_on_physical(operands) or operation.to_stablehlo(builder, operands)
             values = list(map(builder.wrap_narrow, values, outputs))
@@ -337,6 +389,14 @@ class _ModuleLowering:
             (v, value if v.aval.explicit is None else builder.constrain_to_type(value, v.aval))
             for v, value in zip(outputs, values, strict=True)
         )
+
+    def find_single_operation(self, operation: Operation) -> _SingleOperation:
+        """Return the StableHLO operation that an operation is lowered to as a whole, and store it by identity."""
+        found = operation.as_stablehlo() if is_lowered_as_stablehlo(operation.__class__) else None
+        name, attributes = found or ("", None)
+        single = _SingleOperation(operation, name, attributes, operation.broadcasts_operands)
+        self.single_operations[id(operation)] = single
+        return single
 
     def mesh_symbol(self, mesh: Any) -> str:
         """Return the symbol of a mesh in the module, which is written on first use."""
@@ -384,15 +444,16 @@ class _ModuleLowering:
             self.write_function(symbol, jaxpr.invars, jaxpr, prefix, public=False, manual=manual, is_formula=is_formula)
         results = [tensor_type(aval) for aval in body.out_avals]
         results += [tensor_type(TOKEN)] * (len(operands) - len(body.in_avals))
+        name = f"{scope}/jit({symbol})"
         call = ir.Operation.create(
             "func.call",
             results=results,
             operands=operands,
             attributes={"callee": ir.FlatSymbolRefAttr.get(symbol)},
-            loc=ir.Location.name(f"{scope}/jit({symbol})", self.mlir_location(code, lasti)),
+            loc=ir.Location.name(name, self.mlir_location(code, lasti)),
             ip=builder.insertion,
         )
-        return builder.log_operation("func.call", operands, call)
+        return builder.log_operation("func.call", operands, call, {"callee": symbol, "name": name})
 
     def fresh_symbol(self, name: str) -> str:
         """Return a symbol like ``name`` that the module does not have yet, and take it."""

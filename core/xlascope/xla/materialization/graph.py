@@ -313,11 +313,14 @@ class ModuleReader:
 
     def inline_call(self, graph: ValueGraph, operation: Any, operands: Sequence[int], prefix: str | None) -> list[int]:
         symbol = operation.attributes[CALLEE_ATTRIBUTES[operation.name]].value
-        name = _local_op_name(operation)
-        scope = None if prefix is None or _REMAT_SCOPE in name else f"{prefix}{name}/"
+        scope = self.scope_of_call(_local_op_name(operation), prefix)
         if scope is not None and operation.name == "stablehlo.composite":  # names inside of a composite are complete
             scope = ""
         return self.inline_function(graph, symbol, operands, scope)
+
+    def scope_of_call(self, name: str, prefix: str | None) -> str | None:
+        """Return what is put in front of the names of a called function's operations; ``name`` is the call's."""
+        return None if prefix is None or _REMAT_SCOPE in name else f"{prefix}{name}/"
 
     def inline_function(self, graph: ValueGraph, symbol: str, operands: Sequence[int], prefix: str | None) -> list[int]:
         """Add the operations of a function to a graph and return the numbers of its results."""

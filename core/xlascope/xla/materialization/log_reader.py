@@ -6,13 +6,20 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..mlir.operation_log import LoggedBlock, LoggedOperation, ModuleLog
-from .cost_model import CHEAP_OP_NANOSECONDS, FREE_OPS, MULTIPLY_ADD_NANOSECONDS, OP_NANOSECONDS
+from .cost_model import (
+    CHEAP_OP_NANOSECONDS,
+    FREE_OPS,
+    MIN_LIBRARY_REDUCE_ELEMENTS,
+    MULTIPLY_ADD_NANOSECONDS,
+    OP_NANOSECONDS,
+)
 from .graph import (
     CALLEE_ATTRIBUTES,
     CONTROL_FLOW_OPS,
     NAMES_WITH_RULES,
     ModuleReader,
     ValueGraph,
+    ValueSize,
     is_uniform,
 )
 
@@ -101,6 +108,8 @@ class _LogReader(ModuleReader):
         super().__init__(module)
         self.log = log
         self.numbers: list[_Numbers] = []
+        #: The sizes of types, by the identity of the types in the log: hashing them costs more.
+        self.sizes_by_id: dict[int, ValueSize] = {}
         self.shared: set[Any] = set()
 
     def read_logged_computation(self, block: LoggedBlock, prefix: str, *, in_loop: bool) -> None:
@@ -117,7 +126,7 @@ class _LogReader(ModuleReader):
         numbers = _Numbers(self, graph)
         self.numbers.append(numbers)
         numbers.define(block.arguments, arguments)
-        sizes, plain_ops, kinds = self.sizes, _PLAIN_OPS, graph.kind
+        sizes, plain_ops, kinds = self.sizes_by_id, _PLAIN_OPS, graph.kind
         add_kind, add_size, add_operands = kinds.append, graph.size.append, graph.operands.append
         add_work, add_value, add_prefix = (
             graph.nanoseconds.append,
@@ -126,36 +135,47 @@ class _LogReader(ModuleReader):
         )
         for name, operands, mlir_type, result, attributes in block.entries:
             try:
-                operand_numbers = [numbers[id(x)] for x in operands]
+                if len(operands) == 2:  # without a loop: most operations have two operands or one
+                    x, y = operands
+                    operand_numbers: tuple[int, ...] = numbers[id(x)], numbers[id(y)]
+                elif len(operands) == 1:
+                    operand_numbers = (numbers[id(operands[0])],)
+                else:
+                    operand_numbers = tuple([numbers[id(x)] for x in operands])
             except KeyError:
-                operand_numbers = [numbers[id(x)] if id(x) in numbers else numbers.find(x) for x in operands]
+                operand_numbers = tuple([numbers[id(x)] if id(x) in numbers else numbers.find(x) for x in operands])
             if mlir_type is None:
-                self.read_operation(graph, numbers, name, operand_numbers, result, prefix)
+                self.read_operation(graph, numbers, name, operand_numbers, result, attributes, prefix)
                 continue
+            size = sizes.get(id(mlir_type)) or self.size_of_type(mlir_type, result)
             plain = plain_ops[name]
             if plain is None:
                 numbers[id(result)] = self.read_rule(
-                    graph, name, operand_numbers, mlir_type, result, attributes, operands, prefix
+                    graph, name, operand_numbers, size, result, attributes, operands, prefix
                 )
                 continue
             # This is ValueGraph.add, which most operations need alone.
-            size = sizes.get(mlir_type) or self.size(result)
             op_name, cost = plain
             numbers[id(result)] = len(kinds)
             add_kind(op_name)
             add_size(size)
-            add_operands(tuple(operand_numbers) if len(operand_numbers) < 2 else tuple(dict.fromkeys(operand_numbers)))
+            add_operands(operand_numbers if len(operand_numbers) < 2 else tuple(dict.fromkeys(operand_numbers)))
             add_work(size[0] * cost)
             add_value(result)
             add_prefix(prefix)
         return [numbers[id(x)] if id(x) in numbers else numbers.find(x) for x in block.returned]
+
+    def size_of_type(self, mlir_type: Any, value: Any) -> ValueSize:
+        """Return the size of a value of an MLIR type, which the log keeps alive, and store it by identity."""
+        size = self.sizes_by_id[id(mlir_type)] = self.size(value)
+        return size
 
     def read_rule(
         self,
         graph: ValueGraph,
         name: str,
         operands: Sequence[int],
-        mlir_type: Any,
+        size: ValueSize,
         result: Any,
         attributes: Mapping[str, Any] | None,
         values: Sequence[Any],
@@ -163,9 +183,12 @@ class _LogReader(ModuleReader):
     ) -> int:
         """Add an operation whose attributes or operands matter to a graph, and return the number of its result.
 
-        ``values`` are the operands' values, ``attributes`` the operation's.
+        ``size`` is that of the result, ``values`` are the operands' values, ``attributes`` the operation's.
         """
-        size = self.sizes.get(mlir_type) or self.size(result)
+        if name == "stablehlo.reduce":
+            elements = graph.size[operands[0]].elements
+            if size.elements < elements < MIN_LIBRARY_REDUCE_ELEMENTS:
+                return graph.add("reduce", size, operands, elements * CHEAP_OP_NANOSECONDS, result, prefix)
         if name == "stablehlo.divide":
             op_name = "multiply" if is_uniform(graph, operands[1]) else "divide"  # XLA multiplies
             work = size.elements * OP_NANOSECONDS.get(op_name, CHEAP_OP_NANOSECONDS)
@@ -188,14 +211,18 @@ class _LogReader(ModuleReader):
         name: str,
         operands: Sequence[int],
         logged: LoggedOperation,
+        attributes: Mapping[str, Any] | None,
         prefix: str | None,
     ) -> None:
         """Add an operation with several results or with regions to a graph, and set the numbers of its results.
 
-        ``name`` is the operation's, ``operands`` are numbers.
+        ``name`` is the operation's, ``operands`` are numbers; ``attributes`` has the symbol and the name of a call.
         """
         results = logged.results
-        if name in CALLEE_ATTRIBUTES:
+        if name == "func.call" and attributes is not None:
+            scope = self.scope_of_call(attributes["name"], prefix)
+            numbers.define(results, self.inline_function(graph, attributes["callee"], operands, scope))
+        elif name in CALLEE_ATTRIBUTES:
             numbers.define_results(logged, self.inline_call(graph, logged.operation, operands, prefix))
         elif name == "stablehlo.optimization_barrier":
             behind = [self.add_in_memory(graph, x, n) for x, n in zip(results, operands, strict=True)]

@@ -79,7 +79,7 @@ def _reshape_only_kernels(graph: ValueGraph, outcome: FusionOutcome) -> int:
     kernels = sum([1 << number for number, root in enumerate(outcome.roots) if kind[root] == "reshape"])
     if kernels:
         for value, computed in enumerate(outcome.computed):
-            if computed & kernels and kind[value] != "reshape":
+            if computed and computed & kernels and kind[value] != "reshape":
                 kernels &= ~computed
     return kernels
 
@@ -142,30 +142,35 @@ def _shared_values(graph: ValueGraph, kernel_roots: Set[int], computed: Sequence
     are materialized.
     """
     kernel_counts: dict[int, int] = {}
-    kernels_of_value: dict[int, int] = {}  # the kernels that compute a value, as a bit set
-    bits_of_roots: dict[int, int] = {}  # numbered as they are met, so that sets stay small
-
-    def bit_of(root: int) -> int:
-        return bits_of_roots.setdefault(root, 1 << len(bits_of_roots))
-
     kinds, prefixes, all_users, traits = graph.kind, graph.prefixes, graph.users, graph.traits
+    #: By value, the kernels that compute it for a user of its operands, as a bit set; 0 if it is not fused.
+    needed_by = [0] * len(graph)
+    bit = 1  # of the next root: they are numbered as they are met, so that sets stay small
     for value in range(len(graph) - 1, -1, -1):
         if not computed[value]:
             continue
-        bits, paths, users = 0, 0, all_users[value]
+        bits, paths, users, own_bit = 0, 0, all_users[value], 0
         if value in kernel_roots:
-            bits, paths = bit_of(value), 1
+            bits = own_bit = bit
+            bit, paths = bit << 1, 1
             if computed[value] == 1:
                 users = []
-        for user in users:
-            if computed[user] and traits[user] & FUSIBLE:
-                user_bits = bit_of(user) if user in kernel_counts else kernels_of_value[user]
+        if not paths and len(users) == 1:  # as below: most values have one user
+            bits = needed_by[users[0]]
+        else:
+            for user in users:
+                user_bits = needed_by[user]
                 if bits | user_bits != bits:
                     paths += 1
                     bits |= user_bits
-        kernels_of_value[value] = bits
-        if paths > 1 and prefixes[value] is not None and kinds[value] not in _LAYOUT_OPS:
-            kernel_counts[value] = bits.bit_count()
+            if paths > 1 and prefixes[value] is not None and kinds[value] not in _LAYOUT_OPS:
+                kernel_counts[value] = bits.bit_count()
+                if not own_bit:
+                    own_bit = bit
+                    bit <<= 1
+                bits = own_bit
+        if traits[value] & FUSIBLE:
+            needed_by[value] = bits
     return kernel_counts
 
 

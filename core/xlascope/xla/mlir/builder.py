@@ -364,11 +364,16 @@ class Builder:
             self.log_operation(name, operands, operation)
         return operation
 
-    def log_operation(self, name: str, operands: Sequence[Any], operation: Any) -> list[Any]:
-        """Log an operation with several results or with regions, and return its results."""
+    def log_operation(
+        self, name: str, operands: Sequence[Any], operation: Any, attributes: dict[str, Any] | None = None
+    ) -> list[Any]:
+        """Log an operation with several results or with regions, and return its results.
+
+        ``attributes`` are those of a call; see :class:`.LoggedBlock`.
+        """
         results = list(operation.results)
         if self.log is not None:
-            self.log.append((name, operands, None, LoggedOperation(operation, tuple(results), []), None))
+            self.log.append((name, operands, None, LoggedOperation(operation, tuple(results), []), attributes))
         return results
 
     def _emit_one(
@@ -634,8 +639,7 @@ class Builder:
         _create("stablehlo.return", [], (combined,), None, None, 0, location, insertion)
         result = operation.result
         if self.log is not None:
-            inner = LoggedBlock(arguments, [(combine, arguments, element, combined, None)], [combined])
-            self.log.append(("stablehlo.reduce", operands, None, LoggedOperation(operation, (result,), [inner]), None))
+            self.log.append(("stablehlo.reduce", operands, types[0], result, attributes))
         return result
 
     def _blocks_of(self, operation: Any) -> list[LoggedBlock]:

@@ -17,8 +17,10 @@ LogEntry = tuple[str, Sequence[Any], Any, Any, dict[str, Any] | None]
 class LoggedBlock(NamedTuple):
     """Operations of one block in order, with its arguments, and the operands of the operation that ends it.
 
-    ``entries`` has a :data:`LogEntry` for most operations; for others the third part is None and the fourth a
-    :class:`LoggedOperation`, without attributes. ``returned`` is filled when the block ends.
+    ``entries`` has a :data:`LogEntry` for most operations, also for reductions of which nothing but their regions' only
+    operation is known. For others the third part is None and the fourth a :class:`LoggedOperation`; the attributes are
+    those of a ``func.call`` alone: the symbol ``callee``, and the ``name`` of the call. ``returned`` is filled when
+    the block ends.
     """
 
     arguments: Sequence[Any]
