@@ -119,6 +119,20 @@ def test_arrays_of_equations_have_the_order_and_the_kinds_of_the_steps(seed):
         assert len(set(found.tolist())) == len(set(wanted)) == len(pairs)
 
 
+def test_kinds_do_not_depend_on_what_memory_held(monkeypatch):
+    def function(w, x):
+        y = jnp.sin(x) + jnp.sin(x)  # one of them is dropped
+        for _ in range(3):
+            y = jnp.tanh(y @ w)
+        return y
+
+    jaxpr = traced(function, X, X).jaxpr
+    with monkeypatch.context() as patch:
+        patch.setattr(np, "empty", lambda shape, dtype: np.full(shape, np.iinfo(np.int64).max, dtype))
+        filled = EquationArrays(jaxpr, OperationTable()).kinds_with_operands
+    assert filled.tolist() == EquationArrays(jaxpr, OperationTable()).kinds_with_operands.tolist()
+
+
 def test_a_program_that_computes_nothing_stays_what_it_is():
     def function(x):
         for _ in range(10):

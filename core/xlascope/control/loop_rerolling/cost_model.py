@@ -27,7 +27,7 @@ from ...xla.materialization.cost_model import (
 from ..programs.call import CallOperation
 from .loop_ir import CarriedValue, Loop, RepeatResult, bytes_of
 from .normalized_steps import RerollStep
-from .repeated_regions import RepeatedRegion
+from .repeated_regions import RepeatedRegion, number_by_appearance
 from .value_stacks import NewStack, StackRead, Stacks
 
 #: Minimum number of equations that a loop saves, and minimum fraction of the program's equations.
@@ -117,7 +117,7 @@ class RegionCosts:
     @functools.cached_property
     def _times(self) -> np.ndarray:
         """Return the sums of time and kernels of all steps before a step, a row for each step and one for the end."""
-        _, first, inverse = np.unique(self._kinds, return_index=True, return_inverse=True)
+        inverse, first = number_by_appearance(np.asarray(self._kinds))
         estimates = np.array([estimate_time([self._step_at(step)]) for step in first.tolist()]).reshape(-1, 2)
         return np.concatenate(([(0.0, 0.0)], np.cumsum(estimates[inverse], axis=0)))
 

@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from ...ir.avals import ShapedArray
 from ...ir.jaxpr import Jaxpr, Literal, RawEquation
 from ...operations.slicing import Slice
 from .loop_ir import bytes_of
 from .normalized_steps import RESHAPES, OperationTable, RerollStep, find_needed, literal_key
-from .repeated_regions import RepeatedRegion
+from .repeated_regions import RepeatedRegion, number_by_appearance
 
 #: Equations with more operands are numbered one by one.
 _MAX_COLUMNS = 4
@@ -51,11 +52,10 @@ class EquationArrays:
     def _read(self, equations: Sequence[RawEquation]) -> None:
         """Set the arrays of equations that do not depend on which are merged."""
         self.equations, count = equations, len(equations)
-        operations = [equation[0] for equation in equations]
+        operations, inputs, outputs, *_ = zip(*equations, strict=True)
         ids = list(map(id, operations))
         for operation in dict(zip(ids, operations, strict=True)).values():
             self.operations.add(operation)
-        inputs, outputs = [equation[1] for equation in equations], [equation[2] for equation in equations]
         self.atoms = list(itertools.chain.from_iterable(inputs))
         self.counts = np.fromiter(map(len, inputs), np.int64, count)
         self.offsets = np.concatenate(([0], np.cumsum(self.counts)))
@@ -210,17 +210,27 @@ class EquationArrays:
     @functools.cached_property
     def kinds(self) -> np.ndarray:
         """Return a number for each step, equal for steps that may be the same step of a loop's body."""
-        avals = np.fromiter(map(id, map(operator.attrgetter("aval"), self.atoms)), np.int64, len(self.atoms))
-        rows = self._number_rows(self.operation_numbers, _number(avals))
+        rows = self._number_rows(self.operation_numbers, self._aval_numbers)
         unique = np.flatnonzero(self.is_unique)
         rows[unique] = int(rows.max(initial=0)) + 1 + np.arange(len(unique))
-        kinds: np.ndarray = rows[self.order]
-        return kinds
+        return number_by_appearance(rows[self.order])[0]
+
+    @functools.cached_property
+    def _avals(self) -> list[ShapedArray]:
+        """Return the types of all operands."""
+        return list(map(operator.attrgetter("aval"), self.atoms))
+
+    @functools.cached_property
+    def _aval_numbers(self) -> np.ndarray:
+        """Return a number for the type of each operand."""
+        ids = list(map(id, self._avals))
+        numbers = dict(zip(dict.fromkeys(ids), itertools.count(), strict=False))
+        return np.fromiter(map(numbers.__getitem__, ids), np.int64, len(ids))
 
     @functools.cached_property
     def kinds_with_operands(self) -> np.ndarray:
         """Return a number for each step, equal for steps of equal kinds that take the same operands of the program."""
-        kinds = np.empty(len(self.equations), np.int64)
+        kinds = np.zeros(len(self.equations), np.int64)  # those of dropped equations stay 0
         kinds[self.order] = self.kinds
         is_outside = (self.codes >= self.result_count) & ~self.is_literal
         numbers: dict[Any, int] = {}
@@ -261,12 +271,9 @@ class EquationArrays:
         producers = np.full(len(codes), -1)
         producers[is_inside] = step_of[owners[codes[is_inside]]]
         producers[self.is_literal[positions]] = -2
-        sizes: dict[int, int] = {}
-        avals = [self.atoms[position].aval for position in positions.tolist()]
-        for aval in avals:
-            if id(aval) not in sizes:
-                sizes[id(aval)] = bytes_of(aval)
-        return offsets, codes, producers, np.array([sizes[id(aval)] for aval in avals], np.float64)
+        different = {id(aval): aval for aval in self._avals}  # in the order of their numbers
+        sizes = np.array([bytes_of(aval) for aval in different.values()], np.float64)
+        return offsets, codes, producers, sizes[self._aval_numbers[positions]]
 
     def min_copied_bytes(self, region: RepeatedRegion) -> float:
         """Return a lower bound of the bytes that each repeat of a loop in a region takes from outside of it alone.

@@ -11,6 +11,8 @@ import numpy as np
 _MAX_PERIODS = 48
 #: Maximum number of following equal elements that an element is compared with.
 _MAX_COMPARED_OCCURRENCES = 4
+#: Values are numbered by a table if the largest one is below this multiple of their number, else they are sorted.
+_MAX_TABLE_RATIO = 8
 
 
 class RepeatedRegion(NamedTuple):
@@ -78,10 +80,29 @@ class RepeatedRegions:
 def _number_by_appearance(elements: Sequence[Hashable] | np.ndarray) -> np.ndarray:
     """Return a number for each element, in the order in which elements appear first."""
     if isinstance(elements, np.ndarray):
-        _, first, inverse = np.unique(elements, return_index=True, return_inverse=True)
-        return np.argsort(np.argsort(first))[inverse]
+        return number_by_appearance(elements)[0]
     numbers: dict[Hashable, int] = {}
     return np.array([numbers.setdefault(element, len(numbers)) for element in elements], np.int64)
+
+
+def number_by_appearance(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return a number for each value, equal for equal ones, in the order in which they appear, and where they do first.
+
+    ``values`` are numbers that are not negative.
+
+    >>> number_by_appearance(np.array([7, 7, 2, 7, 5]))
+    (array([0, 0, 1, 0, 2]), array([0, 2, 4]))
+    """
+    count, limit = len(values), int(values.max(initial=0)) + 1
+    if limit > _MAX_TABLE_RATIO * count:
+        values = np.unique(values, return_inverse=True)[1]
+        limit = int(values.max(initial=0)) + 1
+    positions = np.arange(count)
+    first = np.empty(limit, np.int64)
+    first[values[::-1]] = positions[::-1]  # the last assignment stays
+    first_of = first[values]
+    is_first = first_of == positions
+    return (np.cumsum(is_first) - 1)[first_of], np.flatnonzero(is_first)
 
 
 def _candidate_periods(sequence: np.ndarray) -> list[int]:
@@ -92,15 +113,19 @@ def _candidate_periods(sequence: np.ndarray) -> list[int]:
     """
     order = np.argsort(sequence, kind="stable")
     numbers = sequence[order]
-    distances, ranks = [], []
+    count = len(sequence)
+    counts = np.zeros(count, np.int64)
+    first_ranks = np.full(count, np.iinfo(np.int64).max)
     for ahead in range(1, _MAX_COMPARED_OCCURRENCES + 1):
         is_same = np.flatnonzero(numbers[:-ahead] == numbers[ahead:])
-        distances.append(order[is_same + ahead] - order[is_same])
-        ranks.append((numbers[is_same] * _MAX_COMPARED_OCCURRENCES + ahead) * len(sequence) + is_same)
-    all_distances = np.concatenate(distances)
-    by_rank = np.argsort(np.concatenate(ranks), kind="stable")
-    periods, first_ranks, counts = np.unique(all_distances[by_rank], return_index=True, return_counts=True)
-    most_frequent = np.lexsort((first_ranks, -counts))[:_MAX_PERIODS]
+        distances = order[is_same + ahead] - order[is_same]
+        ranks = (numbers[is_same] * _MAX_COMPARED_OCCURRENCES + ahead) * count + is_same
+        counts += np.bincount(distances, minlength=count)
+        first = np.full(count, np.iinfo(np.int64).max)
+        first[distances[::-1]] = ranks[::-1]  # which ascend, and the last assignment stays
+        np.minimum(first_ranks, first, out=first_ranks)
+    periods = np.flatnonzero(counts)
+    most_frequent = np.lexsort((first_ranks[periods], -counts[periods]))[:_MAX_PERIODS]
     return [int(period) for period in periods[most_frequent]]
 
 
@@ -111,9 +136,11 @@ def _find_runs(sequence: np.ndarray, periods: Sequence[int]) -> tuple[np.ndarray
     """
     runs = [np.empty((0, 3), np.int64)]
     for period in periods:
-        is_equal = np.zeros(len(sequence) - period + 2, np.int8)
-        np.equal(sequence[:-period], sequence[period:], out=is_equal[1:-1].view(np.bool_))
-        edges = np.flatnonzero(np.diff(is_equal)).reshape(-1, 2)
+        is_equal = np.zeros(len(sequence) - period + 2, np.bool_)
+        np.equal(sequence[:-period], sequence[period:], out=is_equal[1:-1])
+        if np.count_nonzero(is_equal) < period:
+            continue
+        edges = (is_equal[1:] != is_equal[:-1]).nonzero()[0].reshape(-1, 2)
         edges = edges[edges[:, 1] - edges[:, 0] >= period]
         if len(edges):
             runs.append(np.column_stack((np.full(len(edges), period), edges)))
