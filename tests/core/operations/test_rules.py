@@ -124,6 +124,9 @@ def test_lowering_is_valid_and_jit_agrees(row, table):
 
 
 def test_what_is_emitted_at_once_is_what_the_rule_emits(table, monkeypatch):
+    def traced_twice(operation, operands):  # the first result of a type is emitted by the rule
+        return stage(lambda *xs: bind(operation, *xs) + bind(operation, *xs), list(map(aval_of, operands)), "f")
+
     kinds = set()
     for row in table.ROWS:
         operation = row.operation(row.dtypes[0])
@@ -131,9 +134,7 @@ def test_what_is_emitted_at_once_is_what_the_rule_emits(table, monkeypatch):
             continue
         kinds.add(type(operation))
         with x64(row.dtypes[0]):
-            operands = row.make(row.dtypes[0])
-            # twice, because the first result of a type is emitted by the rule
-            program = stage(lambda *xs: bind(operation, *xs) + bind(operation, *xs), list(map(aval_of, operands)), "f")
+            program = traced_twice(operation, row.make(row.dtypes[0]))
             text = lower(program, "f").module.operation.get_asm(enable_debug_info=True)
             with monkeypatch.context() as patch:
                 patch.setattr(module_lowering, "is_lowered_as_stablehlo", lambda kind: False)

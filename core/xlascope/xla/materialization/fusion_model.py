@@ -256,35 +256,41 @@ class _FusionSimulation:
 
     def write(self, value: int, operands: Sequence[int]) -> None:
         """Begin the kernel that writes a value to memory, where a kernel computes it."""
-        graph, outcome, kind = self.graph, self.outcome, self.graph.kind[value]
+        outcome, kind, traits = self.outcome, self.graph.kind[value], self.graph.traits[value]
         if kind in _OPS_WITHOUT_KERNEL:
             for operand in operands:
                 self.is_read[operand] = 1
             return
-        bit = 1 << len(outcome.roots)
-        outcome.roots.append(value)
+        roots, group = outcome.roots, _ROOT
+        bit = 1 << len(roots)
+        roots.append(value)
         outcome.computed[value] |= bit
         self.reductions.append(kind == "reduce")
         if kind == LIBRARY_REDUCE:
             self.libraries |= bit
-        elif not graph.traits[value] & FUSIBLE:
+            group = _LIBRARY
+        elif not traits & FUSIBLE:
+            read, is_read = outcome.read, self.is_read
             for operand in operands:
-                self.is_read[operand] = 1
-                outcome.read[operand] |= bit
+                is_read[operand] = 1
+                read[operand] |= bit
             return
+        needs, groups = self.needs, self.groups
         for operand in operands:
-            self.add_need(operand, bit, _LIBRARY if kind == LIBRARY_REDUCE else _ROOT)
-            if graph.traits[value] & REUSES_OPERANDS:
+            if not needs[operand]:
+                needs[operand], groups[operand] = bit, group
+            else:
+                self.add_need(operand, bit, group)
+        if traits & REUSES_OPERANDS:
+            for operand in operands:
                 self.reused[operand] |= bit
 
     def add_need(self, value: int, kernels: int, group: int | dict[int, int]) -> None:
-        """Add kernels in which users of a value belong to a group, or to several, to those that need it."""
+        """Add kernels in which users of a value belong to a group, or to several, to those that need it already."""
         before = self.needs[value]
         self.needs[value] = before | kernels
         present = self.groups[value]
-        if not before:
-            self.groups[value] = group
-        elif present is group or (present.__class__ is int and present == group):
+        if present is group or (present.__class__ is int and present == group):
             pass  # comparing dictionaries would take longer than joining them
         elif not self.graph.traits[value] & CONSTANT:
             self.groups[value] = self.index_groups.join(present, before, group, kernels)
@@ -304,7 +310,7 @@ class _IndexGroups:
     def __init__(self) -> None:
         self.counts = [1, 0, _MAX_INDICES_PER_VALUE + 1]
         #: By group, its users, each with its number of indices.
-        self._members: list[frozenset[tuple[int, int]]] = [frozenset(((-1, 1),)), frozenset(), frozenset()]
+        self._members: list[tuple[tuple[int, int], ...] | frozenset[tuple[int, int]]] = [((-1, 1),), (), ()]
         self._numbers: dict[frozenset[tuple[int, int]], int] = {}
         self._single: dict[tuple[int, int], int] = {}
         self._unions: dict[tuple[int, int], int] = {}
@@ -332,7 +338,9 @@ class _IndexGroups:
         member = user, self.counts[group]
         number = self._single.get(member)
         if number is None:
-            number = self._single[member] = self._add(frozenset((member,)))
+            number = self._single[member] = len(self.counts)
+            self._members.append((member,))
+            self.counts.append(member[1])
         return number
 
     def _add(self, members: frozenset[tuple[int, int]]) -> int:
@@ -378,7 +386,7 @@ class _IndexGroups:
             return _TOO_MANY
         union = self._unions.get((a, b))
         if union is None:
-            members = self._members[a] | self._members[b]
+            members = frozenset((*self._members[a], *self._members[b]))
             union = self._numbers.get(members, -1)
             if union < 0:
                 union = self._numbers[members] = self._add(members)

@@ -46,9 +46,8 @@ class _FusionPaths:
 
     def can_fuse_into_all(self, producer: int, users: Sequence[int]) -> bool:
         """Return whether a value can be fused into all of its users, on each path to them."""
-        for user in users:
-            if not self._can_fuse(producer, user):
-                return False
+        if not self._can_fuse_directly(producer, users):
+            return False
         if len(users) < 2 or not self._may_interrupt(producer, users[-1]):
             return True
         return all(self.can_fuse_on_all_paths(producer, user) for user in users)
@@ -60,15 +59,7 @@ class _FusionPaths:
     @functools.cached_property
     def interruptions(self) -> list[int]:
         """Return for each value how many up to it cannot be fused into some user, apart from ``unfusible``."""
-        graph, kind = self.graph, self.graph.kind
-        interrupts = bytearray(len(graph))
-        for number, traits in enumerate(self.traits):
-            if not traits & FUSIBLE:
-                interrupts[number] = 1
-            elif traits & EXPENSIVE:
-                users = graph.users[number]
-                if len(users) + (number in graph.results) > 1 or (users and kind[users[0]] in REUSING_OPS):
-                    interrupts[number] = 1
+        interrupts = bytearray(self.graph.interrupts)
         for number in self.materialized:
             interrupts[number] = 1
         return list(itertools.accumulate(interrupts))
@@ -99,6 +90,15 @@ class _FusionPaths:
             if answer is not True:
                 return operand if answer is None else False
         return True
+
+    def _can_fuse_directly(self, producer: int, users: Sequence[int]) -> bool:
+        """Return whether a fusible value that is not among ``unfusible`` can be fused into each of some users."""
+        traits = self.traits
+        if producer in self.materialized:
+            return not users
+        if traits[producer] & EXPENSIVE:
+            return all(self._can_fuse(producer, user) for user in users)
+        return not [user for user in users if not traits[user] & FUSIBLE]
 
     def _can_fuse(self, producer: int, consumer: int) -> bool:
         """Return whether value ``producer`` can be fused into ``consumer``, which is one of its users."""

@@ -126,30 +126,36 @@ class ValueGraph:
     def traits(self) -> list[int]:
         """Return for each value its traits: a sum of ``FUSIBLE``, ``EXPENSIVE``, ``MOVES_DATA``, …."""
         traits = list(map(_TRAITS.__getitem__, self.kind))
-        for number, trait in enumerate(traits):
-            if trait & CONSTANT and self.size[number].rank:
+        for number in self.constants:
+            if self.size[number].rank:
                 traits[number] -= CONSTANT
         return traits
+
+    @functools.cached_property
+    def constants(self) -> list[int]:
+        """Return the values that are constants."""
+        return [number for number, op_name in enumerate(self.kind) if op_name == "constant"]
 
     @functools.cached_property
     def rules(self) -> list[int]:
         """Return how each value is fused into its users: ``NEVER_FUSED``, …."""
         rules = list(map(_FUSION_RULES.__getitem__, self.kind))
-        for number, op_name in enumerate(self.kind):
-            if (op_name == "constant" and self.size[number].rank) or (
-                op_name == "concatenate" and len(self.operands[number]) > _MAX_CONCATENATED_OPERANDS
-            ):
+        for number in self.constants:
+            if self.size[number].rank:
+                rules[number] = NEVER_FUSED
+        for number in [number for number, op_name in enumerate(self.kind) if op_name == "concatenate"]:
+            if len(self.operands[number]) > _MAX_CONCATENATED_OPERANDS:
                 rules[number] = NEVER_FUSED
         return rules
 
     @functools.cached_property
     def reads_more_than_it_writes(self) -> list[int]:
         """Return the fusible values with operands of at least their rank that have more elements, the last first."""
-        sizes, kind, numbers = self.size, self.kind, []
-        for number, operands in enumerate(self.operands):
-            if len(operands) < 2 or kind[number] not in FUSIBLE_OPS:
+        sizes, kind, all_operands, traits, numbers = self.size, self.kind, self.operands, self.traits, []
+        for number in [number for number, operands in enumerate(all_operands) if len(operands) > 1]:
+            if not traits[number] & FUSIBLE:
                 continue
-            size = sizes[number]
+            size, operands = sizes[number], all_operands[number]
             if len(operands) == 2 and sizes[operands[0]] is size and sizes[operands[1]] is size:  # elementwise
                 if size[0] and kind[operands[0]] not in _SMALL_OPS and kind[operands[1]] not in _SMALL_OPS:
                     numbers.append(number)
@@ -166,35 +172,75 @@ class ValueGraph:
         return numbers[::-1]
 
     @functools.cached_property
+    def interrupts(self) -> bytes:
+        """Return for each value 1 if it cannot be fused into some user, whatever is materialized."""
+        interrupts, all_users, kind = bytearray(len(self)), self.users, self.kind
+        for number, traits in enumerate(self.traits):
+            if not traits & FUSIBLE:
+                interrupts[number] = 1
+            elif traits & EXPENSIVE:
+                users = all_users[number]
+                if len(users) + (number in self.results) > 1 or (users and kind[users[0]] in REUSING_OPS):
+                    interrupts[number] = 1
+        return bytes(interrupts)
+
+    @functools.cached_property
     def dependencies(self) -> Dependencies:
-        """Return what each value depends on."""
-        return Dependencies(self)
+        """Return which values depend on those that read more than they write and have several users."""
+        return Dependencies(self, [n for n in self.reads_more_than_it_writes if len(self.users[n]) > 1])
 
 
 class Dependencies:
-    """What each value of a graph depends on, of the values that are still used there or later.
+    """What each value of a graph depends on, of some ``producers`` that are still used there or later.
 
-    These are bit sets. Each begins at the first value that is still used, so that they stay small in long programs.
+    These are bit sets. Where there are many producers, each begins at the first one that is still used, so that they
+    stay small in long programs.
     """
 
-    def __init__(self, graph: ValueGraph) -> None:
+    def __init__(self, graph: ValueGraph, producers: Sequence[int]) -> None:
         self._bits: list[int] = []
-        self._begins: list[int] = []
-        last_users = [users[-1] if users else -1 for users in graph.users]
-        bits_of, begins, begin = self._bits, self._begins, 0
+        self._positions = {producer: position for position, producer in enumerate(sorted(producers))}
+        own_bits = [0] * len(graph)
+        for producer, position in self._positions.items():
+            own_bits[producer] = 1 << (0 if len(producers) > _MAX_UNSHIFTED_PRODUCERS else position)
+        self._begins: list[int] | None = None
+        if len(producers) > _MAX_UNSHIFTED_PRODUCERS:
+            self._begins = self._read_shifted(graph, own_bits)
+            return
+        bits_of = self._bits
+        for bits, operands in zip(own_bits, graph.operands, strict=True):
+            for operand in operands:
+                bits |= bits_of[operand]
+            bits_of.append(bits)
+
+    def _read_shifted(self, graph: ValueGraph, is_producer: Sequence[int]) -> list[int]:
+        """Set the bit sets, and return for each value the position of the producer at which its bit set begins."""
+        begins: list[int] = []
+        bits_of, begin, position = self._bits, 0, -1
+        last_users = [graph.users[producer][-1] for producer in self._positions]
         for number, operands in enumerate(graph.operands):
-            while begin < number and last_users[begin] < number:
+            while begin <= position and last_users[begin] < number:
                 begin += 1
-            bits = 1 << (number - begin)
+            bits = 0
+            if is_producer[number]:
+                position += 1
+                bits = 1 << (position - begin)
             for operand in operands:
                 bits |= bits_of[operand] >> (begin - begins[operand])
             bits_of.append(bits)
             begins.append(begin)
+        return begins
 
     def has(self, number: int, producer: int) -> bool:
         """Return whether value ``number`` depends on ``producer``, which a later value than that uses."""
-        offset = producer - self._begins[number]
-        return offset >= 0 and bool(self._bits[number] >> offset & 1)
+        position = self._positions[producer]
+        if self._begins is not None:
+            position -= self._begins[number]
+        return position >= 0 and bool(self._bits[number] >> position & 1)
+
+
+#: With more producers than these, bit sets are shifted.
+_MAX_UNSHIFTED_PRODUCERS = 1024
 
 
 #: Values that are small, or are computed from something small.

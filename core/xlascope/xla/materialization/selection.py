@@ -5,6 +5,8 @@ Only programs of which XLA would compute a good part repeatedly are changed.
 
 from __future__ import annotations
 
+import functools
+import itertools
 import operator
 from collections.abc import Mapping, Sequence, Set
 from typing import NamedTuple
@@ -78,9 +80,8 @@ def _reshape_only_kernels(graph: ValueGraph, outcome: FusionOutcome) -> int:
     kind = graph.kind
     kernels = sum([1 << number for number, root in enumerate(outcome.roots) if kind[root] == "reshape"])
     if kernels:
-        for value, computed in enumerate(outcome.computed):
-            if computed and computed & kernels and kind[value] != "reshape":
-                kernels &= ~computed
+        computed = itertools.compress(outcome.computed, map("reshape".__ne__, kind))
+        kernels &= ~functools.reduce(operator.or_, computed, 0)
     return kernels
 
 
