@@ -170,17 +170,20 @@ class _FusionSimulation:
             self.groups,
             self.dropped_users,
         )
-        all_operands, traits, reused = graph.operands, graph.traits, self.reused
+        traits, reused = graph.traits, self.reused
         join = self.index_groups.join
-        for value in range(len(graph) - 1, -1, -1):
-            need, operands = needs[value], all_operands[value]
+        values = zip(
+            range(len(graph) - 1, -1, -1), reversed(graph.operands), reversed(rules), reversed(traits), strict=True
+        )
+        for value, operands, rule, trait in values:
+            need = needs[value]
             if not need:
                 if is_read[value]:
                     self.write(value, operands)
                 elif operands:  # nothing reads it
                     dropped.update(dict.fromkeys(operands, value))
                 continue
-            rule, group = rules[value], groups[value]
+            group = groups[value]
             if self.libraries & need:
                 fused = self.fuse_into_libraries(value, need)
             elif rule == FUSED_INTO_SEVERAL and group.__class__ is int and counts[group] <= _MAX_INDICES_PER_VALUE:
@@ -198,7 +201,7 @@ class _FusionSimulation:
                 self.write(value, operands)
             elif dropped and value in dropped and dropped[value] < roots[need.bit_length() - 1]:
                 dropped.update(dict.fromkeys(operands, value))  # it outlives its kernels
-            trait, again = traits[value], reused[value] & fused
+            again = reused[value] & fused
             if trait >= MOVES_DATA and operands:
                 if trait & MOVES_DATA and not traits[operands[0]] & CONSTANT:
                     group = self.index_groups.move(value, group)

@@ -44,22 +44,30 @@ def build_graphs_from_log(module: Any, log: ModuleLog) -> list[ValueGraph] | Non
 
 
 class _PlainOp(NamedTuple):
-    """An operation of one result for which the graph needs its name alone: without its dialect; cost of an element."""
+    """An operation for which the graph needs its name without its dialect, the size of its result, and its cost.
+
+    The name is "" for an operation whose attributes or operands matter.
+    """
 
     name: str
+    size: ValueSize
     nanoseconds: float
 
 
-class _PlainOps(dict[str, _PlainOp | None]):
-    """The plain operations by full name; None for those whose attributes or operands matter."""
+class _PlainOps(dict[str, _PlainOp]):
+    """Operations with a result of one size, by full name."""
 
-    def __missing__(self, full_name: str) -> _PlainOp | None:
+    def __init__(self, size: ValueSize) -> None:
+        super().__init__()
+        self.size = size
+        self[""] = _PlainOp("", size, 0.0)  # an empty dictionary would count as none
+
+    def __missing__(self, full_name: str) -> _PlainOp:
         name = full_name.partition(".")[2]
-        plain = None
-        if name not in NAMES_WITH_RULES and full_name not in CALLEE_ATTRIBUTES:
-            cost = 0.0 if name in FREE_OPS else OP_NANOSECONDS.get(name, CHEAP_OP_NANOSECONDS)
-            plain = _PlainOp(name, cost)
-        self[full_name] = plain
+        if name in NAMES_WITH_RULES or full_name in CALLEE_ATTRIBUTES:
+            name = ""
+        cost = 0.0 if name in FREE_OPS else OP_NANOSECONDS.get(name, CHEAP_OP_NANOSECONDS)
+        plain = self[full_name] = _PlainOp(name, self.size, self.size.elements * cost)
         return plain
 
 
@@ -108,8 +116,8 @@ class _LogReader(ModuleReader):
         super().__init__(module)
         self.log = log
         self.numbers: list[_Numbers] = []
-        #: The sizes of types, by the identity of the types in the log: hashing them costs more.
-        self.sizes_by_id: dict[int, ValueSize] = {}
+        #: The plain operations with results of a type, by the identity of the types in the log: hashing them costs more.
+        self.plain_ops: dict[int, _PlainOps] = {}
         self.shared: set[Any] = set()
 
     def read_logged_computation(self, block: LoggedBlock, prefix: str, *, in_loop: bool) -> None:
@@ -126,49 +134,49 @@ class _LogReader(ModuleReader):
         numbers = _Numbers(self, graph)
         self.numbers.append(numbers)
         numbers.define(block.arguments, arguments)
-        sizes, plain_ops, kinds = self.sizes_by_id, _PLAIN_OPS, graph.kind
+        find_ops, kinds, prefixes = self.plain_ops.get, graph.kind, graph.prefixes
         add_kind, add_size, add_operands = kinds.append, graph.size.append, graph.operands.append
-        add_work, add_value, add_prefix = (
-            graph.nanoseconds.append,
-            graph.defining_values.append,
-            graph.prefixes.append,
-        )
+        add_work, add_value = graph.nanoseconds.append, graph.defining_values.append
         for name, operands, mlir_type, result, attributes in block.entries:
             try:
-                if len(operands) == 2:  # without a loop: most operations have two operands or one
+                count = len(operands)
+                if count == 2:  # without a loop: most operations have two operands or one
                     x, y = operands
                     operand_numbers: tuple[int, ...] = numbers[id(x)], numbers[id(y)]
-                elif len(operands) == 1:
+                elif count == 1:
                     operand_numbers = (numbers[id(operands[0])],)
                 else:
                     operand_numbers = tuple([numbers[id(x)] for x in operands])
             except KeyError:
                 operand_numbers = tuple([numbers[id(x)] if id(x) in numbers else numbers.find(x) for x in operands])
             if mlir_type is None:
+                prefixes += [prefix] * (len(kinds) - len(prefixes))
                 self.read_operation(graph, numbers, name, operand_numbers, result, attributes, prefix)
                 continue
-            size = sizes.get(id(mlir_type)) or self.size_of_type(mlir_type, result)
-            plain = plain_ops[name]
-            if plain is None:
+            op_name, size, work = (find_ops(id(mlir_type)) or self.plain_ops_of(mlir_type, result))[name]
+            if not op_name:
+                prefixes += [prefix] * (len(kinds) - len(prefixes))
                 numbers[id(result)] = self.read_rule(
                     graph, name, operand_numbers, size, result, attributes, operands, prefix
                 )
                 continue
-            # This is ValueGraph.add, which most operations need alone.
-            op_name, cost = plain
+            # This is ValueGraph.add, which most operations need alone; prefixes are added for several at once.
             numbers[id(result)] = len(kinds)
             add_kind(op_name)
             add_size(size)
-            add_operands(operand_numbers if len(operand_numbers) < 2 else tuple(dict.fromkeys(operand_numbers)))
-            add_work(size[0] * cost)
+            add_operands(operand_numbers if count < 2 else tuple(dict.fromkeys(operand_numbers)))
+            add_work(work)
             add_value(result)
-            add_prefix(prefix)
+        prefixes += [prefix] * (len(kinds) - len(prefixes))
         return [numbers[id(x)] if id(x) in numbers else numbers.find(x) for x in block.returned]
 
-    def size_of_type(self, mlir_type: Any, value: Any) -> ValueSize:
-        """Return the size of a value of an MLIR type, which the log keeps alive, and store it by identity."""
-        size = self.sizes_by_id[id(mlir_type)] = self.size(value)
-        return size
+    def plain_ops_of(self, mlir_type: Any, value: Any) -> _PlainOps:
+        """Return the plain operations with results of the type of ``value``, and store them by the type's identity.
+
+        ``mlir_type`` is that type, which the log keeps alive.
+        """
+        plain_ops = self.plain_ops[id(mlir_type)] = _PlainOps(self.size(value))
+        return plain_ops
 
     def read_rule(
         self,
@@ -237,6 +245,3 @@ class _LogReader(ModuleReader):
 
     def inline_function(self, graph: ValueGraph, symbol: str, operands: Sequence[int], prefix: str | None) -> list[int]:
         return self.read_log(graph, self.log.functions[symbol], operands, prefix)
-
-
-_PLAIN_OPS = _PlainOps()

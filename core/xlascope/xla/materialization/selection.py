@@ -64,7 +64,7 @@ def estimate_kernels(graph: ValueGraph, outcome: FusionOutcome) -> FusionEstimat
     if excluded:
         computed, read = ([kernels & ~excluded for kernels in kernels_of] for kernels_of in (computed, read))
     counts = list(map(int.bit_count, computed))
-    read_bytes = sum(map(operator.mul, map(int.bit_count, read), map(operator.itemgetter(1), size)))
+    read_bytes = sum([kernels.bit_count() * size[value].bytes for value, kernels in enumerate(read) if kernels])
     written_bytes = sum([size[root].bytes for root in roots])
     time = (
         LAUNCH_NANOSECONDS * len(roots)
