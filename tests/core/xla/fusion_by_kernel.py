@@ -82,7 +82,7 @@ class _FusionSimulation:
         for number in graph.results:
             self.readers[number] += 1
         self.materialized = materialized
-        unfusible = compute_globally_unfusible(graph, materialized, frozenset()) | materialized
+        unfusible = compute_globally_unfusible(graph, materialized) | materialized
         #: How each value is fused into its users in this simulation.
         self.rules = graph.rules.copy()
         for number in unfusible:

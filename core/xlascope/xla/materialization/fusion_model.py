@@ -136,8 +136,7 @@ class _FusionSimulation:
 
     def __init__(self, graph: ValueGraph, materialized: Set[int], without: FusionOutcome | None) -> None:
         self.graph, self.materialized = graph, materialized
-        already_unfusible = frozenset() if without is None else without.unfusible
-        self.unfusible = compute_globally_unfusible(graph, materialized, already_unfusible)
+        self.unfusible = compute_globally_unfusible(graph, materialized, None if without is None else without.unfusible)
         #: How each value is fused into its users in this simulation.
         self.rules = graph.rules.copy()
         for number in itertools.chain(self.unfusible, materialized):

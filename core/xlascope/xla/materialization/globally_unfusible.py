@@ -13,19 +13,29 @@ from .cost_model import REUSING_OPS
 from .graph import EXPENSIVE, FUSIBLE, ValueGraph
 
 
-def compute_globally_unfusible(graph: ValueGraph, materialized: Set[int], already_unfusible: Set[int]) -> Set[int]:
+def compute_globally_unfusible(
+    graph: ValueGraph, materialized: Set[int], without_barriers: Set[int] | None = None
+) -> Set[int]:
     """Return the values that XLA leaves in memory for all of their users, since some user cannot fuse them.
 
-    ``materialized`` are the values behind barriers. ``already_unfusible`` are some of the values to return: those of
-    the same graph without barriers.
+    ``materialized`` are the values behind barriers. ``without_barriers`` are the values of the same graph without
+    them, which are some of those to return, if they are known.
     """
+    already_unfusible, all_users = without_barriers or frozenset(), graph.users
     candidates = [number for number in graph.reads_more_than_it_writes if number not in already_unfusible]
+    if without_barriers is not None:  # a barrier changes nothing for a value with one user, if it is not behind it
+        candidates = [number for number in candidates if number in materialized or len(all_users[number]) > 1]
     if not candidates:
         return already_unfusible
     paths = _FusionPaths(graph, materialized, already_unfusible)
-    results, all_users = graph.results, graph.users
+    results, traits = graph.results, graph.traits
     for number in candidates:
-        if number in results or not paths.can_fuse_into_all(number, all_users[number]):
+        users = all_users[number]
+        if len(users) == 1 and not traits[number] & EXPENSIVE and number not in materialized:  # as below
+            is_fusible = traits[users[0]] & FUSIBLE and number not in results
+        else:
+            is_fusible = number not in results and paths.can_fuse_into_all(number, users)
+        if not is_fusible:
             paths.unfusible.add(number)
             paths.lowest_unfusible = min(number, paths.lowest_unfusible)
     return paths.unfusible

@@ -116,7 +116,7 @@ class _LogReader(ModuleReader):
         super().__init__(module)
         self.log = log
         self.numbers: list[_Numbers] = []
-        #: The plain operations with results of a type, by the identity of the types in the log: hashing them costs more.
+        #: Plain operations by the identity of the types of their results in the log: hashing these costs more.
         self.plain_ops: dict[int, _PlainOps] = {}
         self.shared: set[Any] = set()
 
