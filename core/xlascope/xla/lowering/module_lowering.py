@@ -392,8 +392,8 @@ class _ModuleLowering:
 
     def find_single_operation(self, operation: Operation) -> _SingleOperation:
         """Return the StableHLO operation that an operation is lowered to as a whole, and store it by identity."""
-        found = operation.as_stablehlo() if is_lowered_as_stablehlo(operation.__class__) else None
-        name, attributes = found or ("", None)
+        emitted = operation.as_stablehlo() if is_lowered_as_stablehlo(operation.__class__) else None
+        name, attributes = emitted or ("", None)
         single = _SingleOperation(operation, name, attributes, operation.broadcasts_operands)
         self.single_operations[id(operation)] = single
         return single

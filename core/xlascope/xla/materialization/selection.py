@@ -58,13 +58,16 @@ class FusionEstimate(NamedTuple):
 
 def estimate_kernels(graph: ValueGraph, outcome: FusionOutcome) -> FusionEstimate:
     """Return the totals over kernels, without those that only reshape."""
-    size, computed, read = graph.size, outcome.computed, outcome.read
+    size, counts = graph.size, list(map(int.bit_count, outcome.computed))
     excluded = _reshape_only_kernels(graph, outcome)
-    roots = [root for number, root in enumerate(outcome.roots) if not excluded >> number & 1]
+    roots, included = outcome.roots, ~excluded
     if excluded:
-        computed, read = ([kernels & ~excluded for kernels in kernels_of] for kernels_of in (computed, read))
-    counts = list(map(int.bit_count, computed))
-    read_bytes = sum([kernels.bit_count() * size[value].bytes for value, kernels in enumerate(read) if kernels])
+        roots = [root for number, root in enumerate(roots) if not excluded >> number & 1]
+        for value in [value for value, op_name in enumerate(graph.kind) if op_name == "reshape"]:
+            counts[value] = (outcome.computed[value] & included).bit_count()
+    read_bytes = sum(
+        [(kernels & included).bit_count() * size[value].bytes for value, kernels in enumerate(outcome.read) if kernels]
+    )
     written_bytes = sum([size[root].bytes for root in roots])
     time = (
         LAUNCH_NANOSECONDS * len(roots)

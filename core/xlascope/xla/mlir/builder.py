@@ -27,8 +27,8 @@ class _ContextCaches:
     """MLIR context with caches of the types, attributes and constants that were created in it.
 
     Each cache drops its least recently used entries beyond 2048. ``scalars`` holds the dense attributes of scalar
-    constants by bytes and type. ``modules`` counts the modules that were written in the context, which a new one
-    replaces after ``_MAX_MODULES_PER_CONTEXT``.
+    constants by type and by bytes, or by the whole number that was given. ``modules`` counts the modules that were
+    written in the context, which a new one replaces after ``_MAX_MODULES_PER_CONTEXT``.
     """
 
     def __init__(self) -> None:
@@ -36,7 +36,7 @@ class _ContextCaches:
         self.types: FastLRUCache[ShapedArray, Any] = FastLRUCache(2048)
         self.attributes: FastLRUCache[str, Any] = FastLRUCache(2048)
         self.integers: FastLRUCache[tuple[int, ...], Any] = FastLRUCache(2048)
-        self.scalars: FastLRUCache[tuple[bytes, ShapedArray], Any] = FastLRUCache(2048)
+        self.scalars: FastLRUCache[tuple[bytes | int, ShapedArray], Any] = FastLRUCache(2048)
         self.modules = 0
 
 
@@ -425,12 +425,15 @@ class Builder:
 
         ``value`` is a scalar, repeated to the shape of the type, or an array of that shape.
         """
-        array = np.asarray(value, aval.dtype)
-        if array.ndim:
-            dense = self._dense(array, aval)
-        else:
-            cache, key = (_STATE.active or _current_caches()).scalars, (array.tobytes(), aval)
-            dense = cache.get(key) or cache.promote(key) or cache.insert(key, self._dense(array, aval))
+        cache = (_STATE.active or _current_caches()).scalars
+        dense = cache.get((value, aval)) if value.__class__ is int else None
+        if dense is None:
+            array = np.asarray(value, aval.dtype)
+            if array.ndim:
+                dense = self._dense(array, aval)
+            else:
+                key = value if value.__class__ is int else array.tobytes(), aval
+                dense = cache.promote(key) or cache.get(key) or cache.insert(key, self._dense(array, aval))
         return self._emit_one("stablehlo.constant", (), tensor_type(aval), {"value": dense})
 
     def _dense(self, array: np.ndarray[Any, Any], aval: ShapedArray) -> Any:
