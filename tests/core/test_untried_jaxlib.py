@@ -15,14 +15,15 @@ from xlascope.runtime import supported_jaxlibs
 
 NEWER = f"{supported_jaxlibs.first_untested_version()}.0"
 _FAKE = f"""
-from importlib import metadata
+import pathlib
 import jaxlib, jaxlib.version
 jaxlib.__version__ = jaxlib.version.__version__ = {NEWER!r}
-_found = metadata.distribution
-class _Newer:
-    def __init__(self, real): self._real, self.version = real, {NEWER!r}
-    def __getattr__(self, name): return getattr(self._real, name)
-metadata.distribution = lambda name: _Newer(_found(name)) if name == "jaxlib" else _found(name)
+_glob = pathlib.Path.glob
+def _find(folder, pattern, **options):
+    if pattern == "jaxlib-*.dist-info":
+        return iter([folder / "jaxlib-{NEWER}.dist-info"])
+    return _glob(folder, pattern, **options)
+pathlib.Path.glob = _find
 """
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
