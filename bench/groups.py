@@ -65,6 +65,13 @@ GROUPS = (
     ),
     Group("steps", "Steps of the same programs", "bench.measured", measured.STEPS, 1.02),
     Group(
+        "numpy_arguments",
+        "Large NumPy arguments in each call, which our calls copy (coming_from_jax.md says why)",
+        "bench.measured",
+        measured.NUMPY_ARGUMENTS,
+        1.0,
+    ),
+    Group(
         "libraries",
         "Compiled linear algebra, Fourier transforms and random numbers",
         "bench.libraries",

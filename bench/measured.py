@@ -2,7 +2,8 @@
 
 ``stages`` are the cases of ``cases.py``. ``lowering`` is the processor time of lowering with all passes, by the
 program; ``growth`` is that of chains, up to 100,000 equations. ``first calls`` and ``steps`` are those of the 32
-programs of ``kinds.py``: from the traced function to the first result, and a call of what is compiled.
+programs of ``kinds.py``: from the traced function to the first result, and a call of what is compiled, with arrays on
+the device. ``NumPy arguments`` are steps whose arguments are large NumPy arrays in each call.
 """
 
 from __future__ import annotations
@@ -37,6 +38,8 @@ LOWERED = (
 GROWTH = tuple(f"lower a chain of {length}" for length in (1000, 10_000, 100_000))
 FIRST_CALLS = tuple(f"first call of {name}" for name in KINDS)
 STEPS = tuple(f"step of {name}" for name in KINDS)
+#: Programs with arguments of 8 to 16 MB: our calls copy them, jax's share their memory with a program that still runs.
+NUMPY_ARGUMENTS = tuple(f"NumPy arguments of {name}" for name in ("mlp_50", "softmax_large", "elementwise_large"))
 #: What `import jax` does not bring.
 _PARTS = ("nn", "random", "scipy.stats", "scipy.linalg", "experimental.ode")
 
@@ -52,7 +55,7 @@ def measure(name: str, case: str) -> float:
     if case.startswith("lower "):
         return _lower(of, case.removeprefix("lower "))
     what, _, program = case.partition(" of ")
-    return _first_call(of, program) if what == "first call" else _shortest(_step(name, program))
+    return _first_call(of, program) if what == "first call" else _shortest(_step(name, program, what == "step"))
 
 
 def _lower(of: Side, program: str) -> float:
@@ -95,14 +98,15 @@ def _first_call(of: Side, name: str) -> float:
 
 
 @functools.cache
-def _step(name: str, program: str) -> Callable[[], Any]:
+def _step(name: str, program: str, on_device: bool) -> Callable[[], Any]:
     """Return a call of a program of ``kinds``, which is compiled; a step that follows another gets its result."""
     of = side(name)
     made = KINDS[program](of)
-    state = [made.function(*made.arguments)]
+    given = of.xs.device_put(made.arguments) if on_device else made.arguments
+    state = [made.function(*given)]
 
     def step() -> None:
-        arguments = (state[0], *made.arguments[1:]) if made.follows else made.arguments
+        arguments = (state[0], *given[1:]) if made.follows else given
         state[0] = of.xs.block_until_ready(made.function(*arguments))
 
     step()

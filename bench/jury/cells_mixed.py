@@ -46,7 +46,8 @@ _INTERLEAVED_AFTER = (
     + _alone("critic", "v = critic(v, w)", "v")
     + """
 tell_inside(jax, "generator", lambda carry: (generator(*carry), carry[1]), (w, jnp.asarray(x)))
-tell_inside(jax, "critic", lambda carry: (critic(*carry), carry[1]), (v, w))
+critic_ms = tell_inside(jax, "critic", lambda carry: (critic(*carry), carry[1]), (v, w))
+tell_beside("generator", clock.mean_ms["generator"] - critic_ms)
 """
 )
 _PIPELINE = """
@@ -239,7 +240,7 @@ for i in range(200):
     if i % 10 == 9:
         last = float(loss)
         ends.append(now())
-tell("train", ends=ends, warm_up=1, every=10)
+tell("train", ends=ends, warm_up=1, every=10, chained=True)
 """
 )
 _NORMS_INSIDE = 'tell_inside(jax, "norms", lambda w: w + 0.0 * jnp.sum(norms(w, x)), w)\n'

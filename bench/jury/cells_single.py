@@ -115,7 +115,8 @@ tell_inside(jax, "train", lambda carry: (*train(carry[0], carry[2]), carry[2]), 
 _TRAIN_AFTER = _alone("train", "w, loss = train(w, x)", "w") + _TRAIN_INSIDE
 _STEP_INSIDE = 'tell_inside(jax, "step", lambda carry: (step(*carry), carry[1]), (w, jnp.asarray(x)))\n'
 _STEP_AFTER = _alone("step", "w = step(w, x)", "w") + _STEP_INSIDE
-_STEP_BESIDE = _alone("step", "w = step(w, x)", "w", "work") + _STEP_INSIDE
+_STEP_AFTER_WORK = _alone("step", "w = step(w, x)", "w", "work") + _STEP_INSIDE
+_STEP_BESIDE_WORK = _STEP_AFTER_WORK.replace("jnp.asarray(x)))", "jnp.asarray(x)), beside=work)")
 _LONG_INSIDE = 'tell_inside(jax, "long", long, a)\n'
 _PREDICT_INSIDE = 'tell_inside(jax, "predict", lambda carry: (carry[0], predict(*carry)), (w, jnp.asarray(x)))\n'
 
@@ -217,20 +218,20 @@ SINGLE = (
         "numpy_beside_free",
         _STEP_DATA,
         _STEP + _beside(_BATCH, "w = step(w, x)", "w", 100, "step"),
-        _STEP_BESIDE,
+        _STEP_BESIDE_WORK,
     ),
-    Program("numpy_beside_waited", _STEP_DATA, _STEP + _NUMPY_WAITED, _STEP_BESIDE),
+    Program("numpy_beside_waited", _STEP_DATA, _STEP + _NUMPY_WAITED, _STEP_AFTER_WORK),
     Program(
         "sleep_beside_free",
         _STEP_DATA,
         _STEP + _beside("time.sleep(0.01)", "w = step(w, x)", "w", 60, "step"),
-        _STEP_BESIDE,
+        _STEP_AFTER_WORK,
     ),
     Program(
         "python_beside_free",
         _STEP_DATA,
         _STEP + _beside("n = sum(k * k for k in range(60_000))", "w = step(w, x)", "w", 100, "step"),
-        _STEP_BESIDE,
+        _STEP_BESIDE_WORK,
     ),
     Program(
         "python_beside_short",

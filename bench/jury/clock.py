@@ -18,6 +18,8 @@ MAX_LATE_SHARE = 0.2
 _ALONE_SECONDS, _MIN_ALONE_CALLS, _MAX_ALONE_CALLS = 0.3, 5, 300
 #: Seconds of a loop on the devices at least, and how often its slope is measured (in two halves).
 _INSIDE_SECONDS, _INSIDE_ROUNDS = 0.02, 8
+#: The same beside other work, after a piece of which the end of a loop is seen.
+_BESIDE_SECONDS, _BESIDE_ROUNDS = 0.1, 4
 
 
 def tell(
@@ -30,13 +32,15 @@ def tell(
     warm_up: int = WARM_UP_CALLS,
     alone: bool = True,
     every: int = 1,
+    chained: bool = False,
 ) -> None:
     """Print what a program knows of a function.
 
     A program that waits for each call gives the moments ``ends`` at which each was complete and the seconds ``spans``
     of each call; the first ``warm_up`` are left out. One that does not wait gives the moments ``ends`` at which calls
     returned and the ``seconds`` between the completions of ``calls`` + 1 warm calls. If the loop does nothing else
-    (``alone``), the times between are those of a call, too. ``every`` is the number of calls between two ends.
+    (``alone``), the times between are those of a call, too. ``every`` is the number of calls between two ends. If each
+    call needs the results of the last (``chained``), a device takes no longer for it than from end to end.
     """
     line: dict[str, Any] = {"function": function, "calls": calls, "period_ms": None, "call_ms": None}
     periods = [(b - a) / every for a, b in itertools.pairwise(ends)][max(warm_up - 1, 0) :]
@@ -48,6 +52,7 @@ def tell(
     else:
         line |= {"calls": max(len(ends) - warm_up, 0) * every, "how": "median", **_summarize("period", periods)}
         line |= _summarize("call", spans[warm_up:])
+        line |= {"device_ms": line.get("period_ms")} if chained else {}
     print(json.dumps(line), flush=True)
 
 
@@ -64,6 +69,8 @@ class Free:
         self._pending: deque[tuple[str, Any]] = deque()
         self._ends: dict[str, list[float]] = {}
         self._seen_late = 0
+        #: Mean milliseconds between two completions of each function, once they are told.
+        self.mean_ms: dict[str, float] = {}
 
     def note(self, result: Any, function: str = "") -> None:
         """Note a call that has returned ``result``."""
@@ -91,6 +98,7 @@ class Free:
         is_median = self._seen_late <= MAX_LATE_SHARE * calls
         for function, ends in self._ends.items():
             warm = ends[WARM_UP_CALLS - 1 :]
+            self.mean_ms[function] = (warm[-1] - warm[0]) / (len(warm) - 1) * 1e3
             line = {"function": function, "calls": len(ends) - WARM_UP_CALLS, "period_ms": None, "call_ms": None}
             if is_median:
                 line |= {"how": "median"} | _summarize("period", [b - a for a, b in itertools.pairwise(warm)])
@@ -161,18 +169,30 @@ def tell_alone(
     print(json.dumps(line), flush=True)
 
 
-def tell_inside(engine: Any, function: str, body: Callable[[Any], Any], carry: Any, which: int | None = None) -> None:
+def tell_inside(
+    engine: Any,
+    function: str,
+    body: Callable[[Any], Any],
+    carry: Any,
+    which: int | None = None,
+    *,
+    beside: Callable[[], Any] | None = None,
+) -> float:
     """Print the time of a call without dispatch, by the host's clock: that of one more iteration of a loop of calls.
 
     ``body`` passes a carry like ``carry`` from call to call inside one program of ``engine``, so nothing is dispatched
     between calls, nothing allocated, and no profiler is active. A device cannot be faster: it is the lower end of what
-    the time on the devices may be.
+    the time on the devices may be. If the host works while calls run (``beside``), the device, which is the same
+    processor, is slower: that is the upper end. Returns the time in milliseconds.
     """
     loop = engine.jit(lambda times, carry: engine.lax.fori_loop(0, times, lambda _, carry: body(carry), carry))
 
-    def run(times: int) -> float:
+    def run(times: int, work: Callable[[], Any] | None = None) -> float:
         began = time.perf_counter()
-        block_until_ready(list(engine.tree.leaves(loop(times, carry))))
+        results = list(engine.tree.leaves(loop(times, carry)))
+        while work is not None and not results[0].is_ready():
+            work()
+        block_until_ready(results)
         return time.perf_counter() - began
 
     run(1)
@@ -184,6 +204,17 @@ def tell_inside(engine: Any, function: str, body: Callable[[Any], Any], carry: A
     whole, *halves = (_slope(some, times) * 1e3 for some in (pairs, pairs[:middle], pairs[middle:]))
     line = {"function": function, "which": which, "inside_ms": whole, "inside_halves_ms": halves}
     print(json.dumps(line), flush=True)
+    if beside is not None:
+        while run(times) < _BESIDE_SECONDS:
+            times *= 2
+        slopes = [(run(2 * times, beside) - run(times, beside)) / times for _ in range(_BESIDE_ROUNDS)]
+        tell_beside(function, statistics.median(slopes) * 1e3, which)
+    return whole
+
+
+def tell_beside(function: str, milliseconds: float, which: int | None = None) -> None:
+    """Print the longest time that a device may take for a call beside what else goes on in the loop."""
+    print(json.dumps({"function": function, "which": which, "beside_ms": milliseconds}), flush=True)
 
 
 def _slope(pairs: Sequence[tuple[float, float]], times: int) -> float:

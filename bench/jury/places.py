@@ -50,8 +50,16 @@ def in_watch(program: Program) -> Seen:
         command = [sys.executable, "-m", "xlascope", "watch", "--progress", "off", "-o", "run", "program.py"]
         told = parse(_run(command, program, folder, fails=bool(program.raises)))
         shown = measured_programs(records.load(Path(folder, "run.json")))
-    runs = 2 if program.again else 1
-    return {"told": told[-(len(told) // runs) :], "shown": shown}
+    return {"told": _join_runs(told) if program.again else told, "shown": shown}
+
+
+def _join_runs(told: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return what a cell told that ran twice, as a script's records are of both runs: the times of the first, too."""
+    first, second = told[: len(told) // 2], told[len(told) // 2 :]
+    return [
+        line | {f"first_{name}": value for name, value in earlier.items() if name.endswith("_ms")}
+        for earlier, line in zip(first, second, strict=True)
+    ]
 
 
 def _run(command: list[str], program: Program, folder: str, *, fails: bool = False, last_line: str = "") -> str:

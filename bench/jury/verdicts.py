@@ -118,8 +118,9 @@ def compare(program: str, seen: Mapping[str, Any]) -> list[Judged]:
 
 def _compare_function(program: str, told: Mapping[str, Any], shown: Mapping[Kind, Figure]) -> Judged:
     has_floor = bool(told.get("inside_ms"))
-    calls = ("call_ms", "call_mean_ms", "device_ms")
-    on_device = ("inside_ms", "device_ms", *([] if told.get("slow_dispatch") else ["call_ms"])) if has_floor else calls
+    calls = ("call_ms", "call_mean_ms", "device_ms", "beside_ms")
+    slow_dispatch = [] if told.get("slow_dispatch") else ["call_ms"]
+    on_device = ("inside_ms", "device_ms", "beside_ms", *slow_dispatch) if has_floor else calls
     names: dict[Kind, Sequence[str]] = {
         "period": ("period_ms", "period_mean_ms"),
         "call": on_device if shown.get("call", NO_FIGURE).on_device else calls,
@@ -132,7 +133,7 @@ def _compare_function(program: str, told: Mapping[str, Any], shown: Mapping[Kind
             told["calls"],
             told.get("how", ""),
             kind,
-            tuple(told[name] for name in names[kind] if told.get(name)),
+            tuple(filter(None, (told.get(prefix + name) for prefix in ("", "first_") for name in names[kind]))),
             shown.get(kind),
             _drift(told, kind),
             has_floor,
@@ -176,7 +177,8 @@ HEAD = [
 LEGEND = (
     f"A number is right within {MAX_ERROR:.0%} of the program's own clock; a call under {SHORT_MS * 1e3:.0f} µs within "
     f"{SHORT_ERROR_MS * 1e3:.0f} µs. The truth of a device time is between an iteration of a loop of calls inside one "
-    "program and the time from call to call (or of a call that is waited for); without one only longer ones are "
+    "program, or beside what the host does meanwhile, and the time from call to call (or of a call that is waited "
+    "for); without one only longer ones are "
     "judged, and of short calls none. *Wrong* is off by more than "
     f"{MAX_FACTOR} times without a mark; *open* are numbers, right or off, whose truths in two halves of a run differ "
     f"by more than {MAX_DRIFT:.0%}, and device times whose truth is an interval wider than {MAX_FACTOR} times; "

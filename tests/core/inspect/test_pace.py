@@ -253,3 +253,14 @@ def test_a_share_that_is_far_below_the_profile_is_no_time_of_a_call() -> None:
         pace.add_completion(Completion(2, {1: number, 2: number}, 0.0, ended, waited=True, queued=True))
     assert StepTimes(pace, {}).step(2).seconds == pytest.approx(1e-5, rel=0.01)
     assert StepTimes(pace, {1: 9e-4, 2: 8e-5}).step(2) == StepTime(8e-5, "profile")
+    inline = [Call(1, 2e-5, inline=True)] * 60  # the profiler makes a small program three times as slow
+    assert StepTimes(pace_of(inline), {1: 6e-5}).step(1) == StepTime(pytest.approx(2e-5), "host")
+
+
+def test_a_share_below_half_of_the_profile_is_no_time_of_a_call_that_was_not_queued() -> None:
+    pace = CompletionHistory(Completion(0, {}, 0.0, 0.0, waited=False))
+    pace.add_completion(Completion(1, {1: 1, 2: 1}, 0.0, 1e-3, waited=True))
+    for number in range(2, 31):  # the second is noticed late, and the next call of the first soon after it
+        pace.add_completion(Completion(2, {1: number - 1, 2: number}, 0.0, 1e-3 * number, waited=True))
+        pace.add_completion(Completion(1, {1: number, 2: number}, 0.0, 1e-3 * number + 2e-4, waited=True))
+    assert StepTimes(pace, {1: 8e-4, 2: 8e-5}, {1: 4e-4}).step(1) == StepTime(8e-4, "profile")

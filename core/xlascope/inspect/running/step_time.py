@@ -37,6 +37,8 @@ SAME_STEP_FACTOR, CALL_OVERHEAD_SECONDS = 1.1, 2e-5
 MIN_QUEUED_FRACTION = 0.5
 #: Queued calls that last longer than the profiler's time by this factor were noticed late.
 MAX_QUEUED_FACTOR = 2.0
+#: Seconds that a profiler can add to a small program, beside that factor.
+PROFILER_SECONDS = 4e-5
 #: Calls of which only the end was timed have a time from so many seconds on: dispatch takes less.
 MIN_ISOLATED_SECONDS = 2e-2
 #: Minimum number of warm isolated calls for a median, if there are more calls than a list has.
@@ -266,10 +268,11 @@ class StepTimes:
         if isolated is None:
             bound = self.pace(program) or self._pace.upper_bounds.get(program, 0.0)
             return StepTime(bound, "host", at_most=True) if bound else StepTime(0.0, "")
-        queued = self._queued_seconds(program)
         # Notices that come late bring completions of two programs together: a share is no time of a call then.
-        is_credible = share > self._profiled.get(program, 0.0) / MAX_QUEUED_FACTOR
-        if queued and is_credible and share <= SAME_STEP_FACTOR * queued + CALL_OVERHEAD_SECONDS:
+        if share <= (self._profiled.get(program, 0.0) - PROFILER_SECONDS) / MAX_QUEUED_FACTOR:
+            return isolated
+        queued = self._queued_seconds(program)
+        if queued and share <= SAME_STEP_FACTOR * queued + CALL_OVERHEAD_SECONDS:
             return StepTime(share, "host")
         # A call that runs on after it returned is isolated from then on; dispatching the next one takes time, too.
         dispatch_seconds = self._dispatch_seconds(program) if self._pace.isolated.get(program) else 0.0
