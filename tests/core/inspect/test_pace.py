@@ -264,3 +264,12 @@ def test_a_share_below_half_of_the_profile_is_no_time_of_a_call_that_was_not_que
         pace.add_completion(Completion(2, {1: number - 1, 2: number}, 0.0, 1e-3 * number, waited=True))
         pace.add_completion(Completion(1, {1: number, 2: number}, 0.0, 1e-3 * number + 2e-4, waited=True))
     assert StepTimes(pace, {1: 8e-4, 2: 8e-5}, {1: 4e-4}).step(1) == StepTime(8e-4, "profile")
+
+
+def test_calls_that_seem_to_be_queued_while_the_device_is_idle_were_noticed_late() -> None:
+    pace = CompletionHistory(Completion(0, {}, 0.0, 0.0, waited=False))
+    for number in range(1, 60):  # both calls of 5 ms are noticed when Python lets go, one soon after the other
+        noticed = 5e-3 * (number // 2) + 6e-5 * (number % 2)
+        pace.add_completion(Completion(1, {1: number}, noticed - 1e-3, noticed, waited=True, queued=number % 2 == 1))
+    assert pace.period(1).median == pytest.approx(2.5e-3, rel=0.1)
+    assert StepTimes(pace, {}).step(1) == StepTime(pytest.approx(2.5e-3, rel=0.1), "host", at_most=True)

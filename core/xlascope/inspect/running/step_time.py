@@ -37,6 +37,8 @@ SAME_STEP_FACTOR, CALL_OVERHEAD_SECONDS = 1.1, 2e-5
 MIN_QUEUED_FRACTION = 0.5
 #: Queued calls that last longer than the profiler's time by this factor were noticed late.
 MAX_QUEUED_FACTOR = 2.0
+#: Without a profile, queued calls must fill at least this fraction of the time: between them a device has no pause.
+MIN_BUSY_FRACTION = 0.5
 #: Seconds that a profiler can add to a small program, beside that factor.
 PROFILER_SECONDS = 4e-5
 #: Calls of which only the end was timed have a time from so many seconds on: dispatch takes less.
@@ -339,13 +341,32 @@ class StepTimes:
         return 0.0 if self._queued_seconds(program) else self._call_seconds.get(program, 0.0)
 
     def _queued_seconds(self, program: int) -> float:
-        """Return the median seconds of queued calls; 0.0 of none, or if the profiler contradicts.
+        """Return the median seconds of queued calls; 0.0 of none, or if the profiler or the period contradicts.
 
         While Python holds the interpreter, completions are noticed late, and calls seem to have been queued behind
         others that had long ended.
         """
         queued, profile = self._isolated_seconds(program, "queued"), self._profiled.get(program, 0.0)
-        return 0.0 if profile and queued > MAX_QUEUED_FACTOR * profile else queued
+        if not queued or profile:
+            return 0.0 if queued > MAX_QUEUED_FACTOR * profile else queued
+        period = self.period(program)
+        is_idle = period is not None and self._busy_seconds(period.median) < MIN_BUSY_FRACTION * period.median
+        return 0.0 if is_idle else queued
+
+    def _busy_seconds(self, seconds: float) -> float:
+        """Return for how many seconds of some the devices are busy, by the queued calls of all programs.
+
+        They are busy all the time as far as that is known of no call.
+        """
+        busy_seconds = 0.0
+        for program in {program for interval in self._pace.intervals for program in interval.calls}:
+            period = self.period(program)
+            if period is not None:
+                call = self._isolated_seconds(program, "queued") or self._profiled.get(program, period.median)
+                busy_seconds += call * seconds / period.median
+            elif self._pace.count_calls(program) > MIN_CALLS:
+                return seconds
+        return busy_seconds
 
     def _isolated_seconds(self, program: int, kind: IsolatedKind) -> float:
         """Return the median seconds of a program's isolated calls of one kind; 0.0 of none."""
