@@ -116,7 +116,7 @@ _TRAIN_AFTER = _alone("train", "w, loss = train(w, x)", "w") + _TRAIN_INSIDE
 _STEP_INSIDE = 'tell_inside(jax, "step", lambda carry: (step(*carry), carry[1]), (w, jnp.asarray(x)))\n'
 _STEP_AFTER = _alone("step", "w = step(w, x)", "w") + _STEP_INSIDE
 _STEP_AFTER_WORK = _alone("step", "w = step(w, x)", "w", "work") + _STEP_INSIDE
-_STEP_BESIDE_WORK = _STEP_AFTER_WORK.replace("jnp.asarray(x)))", "jnp.asarray(x)), beside=work)")
+_STEP_BESIDE_WORK = _STEP_AFTER_WORK + 'tell_beside_work("step", once, work)\n'
 _LONG_INSIDE = 'tell_inside(jax, "long", long, a)\n'
 _PREDICT_INSIDE = 'tell_inside(jax, "predict", lambda carry: (carry[0], predict(*carry)), (w, jnp.asarray(x)))\n'
 

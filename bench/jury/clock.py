@@ -5,9 +5,12 @@ from __future__ import annotations
 import itertools
 import json
 import statistics
+import sys
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from queue import SimpleQueue
 from typing import Any
 
 #: Calls that are no part of the truth: the one that compiles, and the next.
@@ -18,8 +21,8 @@ MAX_LATE_SHARE = 0.2
 _ALONE_SECONDS, _MIN_ALONE_CALLS, _MAX_ALONE_CALLS = 0.3, 5, 300
 #: Seconds of a loop on the devices at least, and how often its slope is measured (in two halves).
 _INSIDE_SECONDS, _INSIDE_ROUNDS = 0.02, 8
-#: The same beside other work, after a piece of which the end of a loop is seen.
-_BESIDE_SECONDS, _BESIDE_ROUNDS = 0.1, 4
+#: Calls that are measured beside work, and seconds after which Python lets the waiting thread see the end of one.
+_CALLS_BESIDE, _SWITCH_SECONDS = 40, 1e-5
 
 
 def tell(
@@ -175,24 +178,18 @@ def tell_inside(
     body: Callable[[Any], Any],
     carry: Any,
     which: int | None = None,
-    *,
-    beside: Callable[[], Any] | None = None,
 ) -> float:
     """Print the time of a call without dispatch, by the host's clock: that of one more iteration of a loop of calls.
 
     ``body`` passes a carry like ``carry`` from call to call inside one program of ``engine``, so nothing is dispatched
     between calls, nothing allocated, and no profiler is active. A device cannot be faster: it is the lower end of what
-    the time on the devices may be. If the host works while calls run (``beside``), the device, which is the same
-    processor, is slower: that is the upper end. Returns the time in milliseconds.
+    the time on the devices may be. Returns the time in milliseconds.
     """
     loop = engine.jit(lambda times, carry: engine.lax.fori_loop(0, times, lambda _, carry: body(carry), carry))
 
-    def run(times: int, work: Callable[[], Any] | None = None) -> float:
+    def run(times: int) -> float:
         began = time.perf_counter()
-        results = list(engine.tree.leaves(loop(times, carry)))
-        while work is not None and not results[0].is_ready():
-            work()
-        block_until_ready(results)
+        block_until_ready(list(engine.tree.leaves(loop(times, carry))))
         return time.perf_counter() - began
 
     run(1)
@@ -204,12 +201,36 @@ def tell_inside(
     whole, *halves = (_slope(some, times) * 1e3 for some in (pairs, pairs[:middle], pairs[middle:]))
     line = {"function": function, "which": which, "inside_ms": whole, "inside_halves_ms": halves}
     print(json.dumps(line), flush=True)
-    if beside is not None:
-        while run(times) < _BESIDE_SECONDS:
-            times *= 2
-        slopes = [(run(2 * times, beside) - run(times, beside)) / times for _ in range(_BESIDE_ROUNDS)]
-        tell_beside(function, statistics.median(slopes) * 1e3, which)
-    return whole
+    return float(whole)
+
+
+def tell_beside_work(function: str, call: Callable[[], Any], work: Callable[[], Any]) -> None:
+    """Print the time of a call while the host works, which takes the device's processor, as a waiting thread sees it.
+
+    ``work`` is done before each call, too, as in the loop: then caches are cold and threads asleep.
+    """
+    began, ends = SimpleQueue[Any](), SimpleQueue[float]()
+
+    def wait() -> None:
+        while (results := began.get()) is not None:
+            block_until_ready(results)
+            ends.put(time.perf_counter())
+
+    waiting = threading.Thread(target=wait, daemon=True)
+    waiting.start()
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(_SWITCH_SECONDS)
+    spans = []
+    for _ in range(_CALLS_BESIDE):
+        work()
+        start = time.perf_counter()
+        began.put(call())
+        work()
+        spans.append(ends.get() - start)
+    sys.setswitchinterval(interval)
+    began.put(None)
+    waiting.join()
+    tell_beside(function, statistics.median(spans) * 1e3)
 
 
 def tell_beside(function: str, milliseconds: float, which: int | None = None) -> None:

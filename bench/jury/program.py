@@ -10,7 +10,7 @@ _IMPORTS = """
 import threading, time
 from time import perf_counter as now
 import numpy as np
-from bench.jury.clock import Free, tell, tell_alone, tell_beside, tell_inside
+from bench.jury.clock import Free, tell, tell_alone, tell_beside, tell_beside_work, tell_inside
 """
 _ENGINES = {
     "xlascope": "import xlascope as jax, xlascope.numpy as jnp\n",
