@@ -156,7 +156,7 @@ def _ends_within(process: subprocess.Popen[bytes], seconds: float) -> bool:
 
 
 def _processor_seconds(process: str) -> float:
-    """Return the processor time of a process and of its children that have ended; 0.0 where the system tells nothing."""
+    """Return the processor time of a process and its ended children in seconds; 0.0 where the system tells nothing."""
     try:
         fields = Path(f"/proc/{process}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
     except OSError:

@@ -6,6 +6,7 @@ starts (those begin coverage through a file in site-packages, and have the name 
 
 from __future__ import annotations
 
+import itertools
 import os
 import sqlite3
 import subprocess
@@ -27,6 +28,10 @@ VARIABLE = "XLASCOPE_TESTS_CONTEXT"
 #: The context of what no test runs: imports at the beginning of a process.
 NO_TEST = "none"
 
+#: A process that a test ends takes along what it has not saved: after so many tests it saves.
+TESTS_UNTIL_SAVED = 50
+_numbers = itertools.count(1)
+
 _STARTER = Path(sysconfig.get_path("purelib")) / "xlascope_tests_coverage.pth"
 _SETTINGS = """[run]
 source = {sources}
@@ -43,6 +48,8 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     os.environ[VARIABLE] = item.nodeid
     if running := coverage.Coverage.current():
         running.switch_context(item.nodeid)
+        if next(_numbers) % TESTS_UNTIL_SAVED == 0:
+            running.save()
 
 
 def record(sources: Iterable[Path], pytest_arguments: Sequence[str]) -> int:
@@ -90,6 +97,10 @@ class Contexts:
         query += " join file on file.id = file_id join context on context.id = context_id"
         for context, path, ran in self._data.execute(query):
             yield _test_of(context), path, numbits_to_nums(ran)
+
+    def tests(self) -> set[str]:
+        """Return the tests of which coverage is recorded."""
+        return {_test_of(context) for (context,) in self._data.execute("select context from context")}
 
     def sizes(self) -> dict[str, int]:
         """Return how many bytes of lines each test runs: tests of much are farther from each line."""
