@@ -31,6 +31,7 @@ from typing import Any
 from . import results
 from .groups import FRESH, GROUPS, OWN_SPREAD, Group
 from .paired import OURS_AND_JAX, Compared, Process, Unmeasured, compare
+from .reasons import reason_of
 from .reports import REPORTS
 
 _ROOT = pathlib.Path(__file__).parents[1]
@@ -155,11 +156,15 @@ class _Run:
     def failures(self) -> list[str]:
         """The cases that fail their goals."""
         return [
-            f"{table}: {case} {found.ratio:.3f}, at most {goal:.3g}"
+            f"{table}: {case} {found.ratio:.3f}, at most {goal:.3g}{self._reason(table, case)}"
             for table, (_, rows) in self.tables.items()
             for case, (found, goal, _) in rows.items()
             if results.fails(found, goal)
         ]
+
+    def _reason(self, table: str, case: str) -> str:
+        reason = reason_of(table, case) if self.sides is OURS_AND_JAX else ""
+        return f": {reason}" if reason else ""
 
     def summary(self) -> str:
         """Return the geometric mean of each table's ratios, and which cases fail."""

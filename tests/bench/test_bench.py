@@ -6,7 +6,7 @@ import json
 
 import pytest
 from bench import __main__ as bench
-from bench import eager, groups, measured, paired, results
+from bench import eager, groups, measured, paired, reasons, results
 from bench.sides import side
 
 RATIOS = (0.9, 0.95, 1.0, 1.02, 1.04, 1.05, 1.06, 1.1, 3.0)
@@ -47,6 +47,12 @@ def test_each_eager_operation_runs() -> None:
         of.xs.block_until_ready(call())
 
 
+def test_reasons_are_of_cases_and_groups_that_there_are() -> None:
+    cases = {case for group in groups.GROUPS for case in group.cases} | set(groups.FRESH)
+    assert set(reasons.OF_CASES) <= cases
+    assert set(reasons.OF_GROUPS) <= {group.name for group in groups.GROUPS}
+
+
 def test_one_run_writes_all_its_rows_and_nothing_else(tmp_path, monkeypatch, capsys) -> None:
     asked = []
 
@@ -69,7 +75,7 @@ def test_one_run_writes_all_its_rows_and_nothing_else(tmp_path, monkeypatch, cap
     assert all(f"| {case} |" in text for case in cases)
     assert {case for table in data["tables"].values() for case in table["cases"]} >= cases
     assert data["tables"]["lowering"]["cases"]["lower lstm_64"]["fails"]  # 0.95 exceeds 0.5
-    assert "fails: lowering: lower lstm_64" in capsys.readouterr().out
+    assert "fails: lowering: lower lstm_64 1.040, at most 0.5: XLA's fusion" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("case", ["lower", "lower a chain of 300", "first call of heat", "step of heat"])
