@@ -10,7 +10,7 @@
  * @param {any} run of type Executed, or undefined @param {Profile|undefined} profile @returns {Executed|undefined}
  */
 export function addProfile(run, profile) {
-  if (!run?.profile || profile?.id !== run.profile) return run;
+  if (!profile || run?.profile !== profile.id) return run;
   const { account, devices } = profile;
   /** @param {number} time */
   const rescale = (time) => time * run.scale;
@@ -30,7 +30,7 @@ export function addProfile(run, profile) {
         rescale(time),
         runs,
         share,
-        ...rates.map((rate) => rate && rate / run.scale),
+        ...rates.map((/** @type {any} */ rate) => rate && rate / run.scale),
       ]),
       equations: map(account.equations),
       lines: map(account.lines),
