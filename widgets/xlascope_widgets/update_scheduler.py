@@ -62,6 +62,8 @@ class UpdateScheduler:
         self._condition = threading.Condition()
         self._send_lock = threading.Lock()
         self._dirty = self._grown = False
+        #: Whether the thread waits for a record.
+        self._is_idle = False
         self._sequence = 0
         self._cell = ""
         #: The runs of the same cell, and the title of this one.
@@ -112,7 +114,8 @@ class UpdateScheduler:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="xlascope-panel", daemon=True)
                 self._thread.start()
-            self._condition.notify()
+            elif self._is_idle:  # otherwise it wakes anyway, when the pause is over
+                self._condition.notify()
 
     def finish(self, *, examined: bool = True) -> None:
         """Stop the timer and send the final state; call again to send later records.
@@ -223,7 +226,9 @@ class UpdateScheduler:
         pause = 0.0
         while True:
             with self._condition:
+                self._is_idle = True
                 self._condition.wait_for(lambda: self._dirty or self.finished)
+                self._is_idle = False
                 # A short first pause batches the trace, lowering and compilation of a small program.
                 if self._condition.wait_for(lambda: self.finished, timeout=max(pause, self._interval / 4)):
                     return
