@@ -77,6 +77,20 @@ def test_a_short_cell_that_runs_again_shows_the_kernels_of_its_last_profile(kern
     assert any("an earlier run" in note for note in executed["notes"])
 
 
+def test_a_profile_is_sent_once_and_not_with_a_cell_that_runs_again(kernel: Any) -> None:
+    cell = "import time\nuntil = time.time() + {}\nwhile time.time() < until: w = update(w, x)"
+    sent: list[Any] = []
+    for seconds in (2.5, 0.3):
+        output = kernel.run(cell.format(seconds), metadata={"cellId": "profiled"})
+        states = [content["data"].get("state", {}) for content in output.of("comm_msg", "comm_open")]
+        sent.append([state["profiles"] for state in states if state.get("profiles")])
+        (light,) = output.live[-1]["programs"]
+        assert light["executed"]["profile"] == sent[0][-1][str(light["number"])]["id"]
+        assert all(len(json.dumps(live)) < 4_000 for live in output.live)
+    kernel.run("%scope off")  # draws the pictures that wait, which the next test would take for its own
+    assert sent[0] and not sent[1]
+
+
 def next_update(kernel: Any) -> str:
     """What the next update of a display shows, of whichever cell."""
     while (message := kernel.client.get_iopub_msg(timeout=30))["msg_type"] != "update_display_data":

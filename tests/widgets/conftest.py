@@ -21,6 +21,7 @@ SAMPLES = Path(__file__).with_name("samples.py")
 #: The modules whose names an expression in a test may use.
 SHOWN = (
     "program/program.js",
+    "program/profile.js",
     "ground/path.js",
     "program/verbs.js",
     "ground/format.js",

@@ -44,6 +44,29 @@ def test_a_burst_becomes_few_messages(sent, samples):
     assert sent.lives[-1]["programs"][0]["executed"]["calls"] == calls
 
 
+def test_a_burst_wakes_the_thread_once_for_each_message(sent, samples, monkeypatch):
+    feed, notified = UpdateScheduler(sent, interval=60.0), []
+    notify = feed._condition.notify
+    monkeypatch.setattr(feed._condition, "notify", lambda: notified.append(feed.finished) or notify())
+    for calls in range(1000):
+        feed.receive(samples.executed(calls=calls))
+    assert len(notified) <= 1  # none is needed if the first record is there before the thread
+    feed.finish()
+    assert len(notified) <= 2 and sent.lives[-1]["programs"][0]["executed"]["calls"] == 999
+
+
+def test_a_record_after_a_message_is_sent_by_the_thread(sent, samples):
+    arrived = threading.Event()
+    feed = UpdateScheduler(lambda *state: arrived.set() or sent(*state), interval=0.001)
+    for calls in range(1, 6):
+        arrived.clear()
+        feed.receive(samples.executed(calls=calls))
+        assert arrived.wait(20), "the thread sleeps though there is a record"
+        if calls == 3:
+            feed.restart("In[2]")  # changes what is shown without a record
+    feed.finish()
+
+
 def test_what_is_heavy_is_sent_once(sent, samples):
     feed = UpdateScheduler(sent, interval=0.01)
     for record in samples.training_records():

@@ -1,6 +1,7 @@
 """The widget as Python sees it: what it carries, and what it leaves in a saved notebook."""
 
 import base64
+import dataclasses
 import json
 import re
 import sys
@@ -11,7 +12,7 @@ from xml.etree import ElementTree
 import pytest
 
 from xlascope.records import Equation, Failure, Jaxpr, Variable
-from xlascope_widgets import Panel, assets
+from xlascope_widgets import Panel, assets, wire
 from xlascope_widgets.text import format_bytes
 
 ALLOWED = {"p", "img", "details", "summary", "pre"}
@@ -95,6 +96,48 @@ def test_a_panel_of_complete_records(samples):
     panel = Panel.of(samples.training_records())
     assert panel.opened and panel.live["finished"]
     assert panel.live["programs"][0]["executed"]["calls"] == 3214
+
+
+@pytest.mark.parametrize("step", [1e-3, 0.0, 7.0])  # shorter than the profiler's time, unknown, longer
+def test_a_profile_that_is_sent_once_gives_what_complete_numbers_give(samples, script, step):
+    traced, *others, run = samples.training_records()
+    panel, sent = Panel(), []
+    panel.observe(lambda change: sent.append(change["new"]), "profiles")
+    panel._scheduler.flush()
+    for calls in (10, 20, 30):
+        for record in (traced, *others, dataclasses.replace(run, calls=calls, step=step, clock="host")):
+            panel.receive(record)
+        panel._scheduler.flush()
+        program = next(iter(panel._scheduler.store.programs.values()))
+        number = str(program.number)
+        (light,) = panel.live["programs"]
+        assert not light["executed"]["devices"] and "account" not in light["executed"]
+        added = script("addProfile(a, b)", light["executed"], panel.profiles[number])
+        expected = json.loads(json.dumps(wire.encode_light(program)["executed"]))
+        for key in ("profile", "scale", "busy"):
+            del added[key]
+        assert_close(added, expected)
+    assert len(sent) == 1
+    panel.receive(dataclasses.replace(run, devices=tuple(map(dataclasses.replace, run.devices))))
+    panel.finish()
+    assert len(sent) == 2 and sent[0][number]["id"] != sent[1][number]["id"]
+    lost = panel.live["programs"][0]["executed"]
+    assert script("addProfile(a, b)", lost, sent[0][number]) == script("a", lost)
+
+
+def assert_close(found, expected):
+    """Compare JSON whose numbers may differ by rounding."""
+    if isinstance(expected, dict):
+        assert found.keys() == expected.keys()
+        for key, value in expected.items():
+            assert_close(found[key], value)
+    elif isinstance(expected, list):
+        assert len(found) == len(expected)
+        for pair in zip(found, expected, strict=True):
+            assert_close(*pair)
+    else:
+        error = {float: 2e-10, int: 1.0}.get(type(expected))  # seconds are rounded, rates are whole numbers
+        assert found == (expected if error is None else pytest.approx(expected, rel=1e-6, abs=error))
 
 
 def test_a_large_graph_is_folded_in_the_saved_picture(samples):

@@ -60,11 +60,13 @@ class Panel(PageWidget):
 
     # The state that the browser draws. ``programs`` is large and changes only when a program is traced or compiled;
     # ``jaxprs`` is its largest part and changes only when one is traced; ``live`` holds the changing numbers, with a
-    # sequence number. Each is a complete state, so that a lost update does no lasting harm.
+    # sequence number, and ``profiles`` what these belong to, which changes when a program is profiled. Each is a
+    # complete state, so that a lost update does no lasting harm.
     uid = traitlets.Unicode().tag(sync=True)
     programs = traitlets.Dict().tag(sync=True)
     jaxprs = traitlets.Dict().tag(sync=True)
     live = traitlets.Dict().tag(sync=True)
+    profiles = traitlets.Dict().tag(sync=True)
 
     # The questions that the kernel accepts, the state of each answer by id, and the results: also complete states.
     questions: traitlets.List[str] = traitlets.List().tag(sync=True)
@@ -75,7 +77,7 @@ class Panel(PageWidget):
 
     def __init__(self, *, answer: Answer | None = None, **traits: Any) -> None:
         # Before the widget exists for the browser: `super().__init__` sends the first state.
-        self._scheduler = UpdateScheduler(self._set_state)
+        self._scheduler = UpdateScheduler(self._set_state, profiles_apart=True)
         traits |= {"questions": [SHARE_QUESTION]}
         if answer is not None:
             traits |= {
@@ -234,9 +236,13 @@ class Panel(PageWidget):
     def _set_state(self, programs: dict[str, JSON] | None, live: JSON) -> int:
         if is_marimo():  # its encoder takes paths, which are subclasses of str, for objects
             programs, live = json.loads(json.dumps([programs, live]))
-        # One message for both.
+        profiles = live.pop("profiles")
+        # One message for all.
         with self.hold_sync():
             size = 0 if programs is None else self._update_programs(programs)
+            if profiles and profiles != self.profiles:  # without any, the next ones may be those of the last run
+                self.profiles = profiles
+                size += len(json.dumps(profiles))
             self.live = live
         return size
 

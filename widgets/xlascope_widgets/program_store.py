@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from xlascope.analysis.cell_runs import CellRun
 from xlascope.analysis.costs.call_times import (
     CallTimes,
+    DeviceCall,
     EquationLocations,
     compute_profiled_times,
     equation_locations,
@@ -107,6 +108,10 @@ class ProgramState(Stages):
     encoded_run: tuple[tuple[Record | None, ...], dict[str, Any]] | None = field(
         default=None, repr=False, compare=False
     )
+    #: The same without what follows from the profile alone.
+    encoded_numbers: tuple[tuple[Record | None, ...], dict[str, Any]] | None = field(
+        default=None, repr=False, compare=False
+    )
     _account_cache: tuple[tuple[Record | None, ...], CallTimes] | None = field(default=None, repr=False, compare=False)
     _static_cache: tuple[tuple[Record | None, ...], StaticCosts] | None = field(default=None, repr=False, compare=False)
 
@@ -128,10 +133,10 @@ class ProgramState(Stages):
             return None
         made_of = (self.executed, self.compiled, self.traced)
         if self._account_cache is None or not are_identical(self._account_cache[0], made_of):
-            self._account_cache = made_of, scale_call_times(self._profiled_times(self.executed), self.executed)
+            self._account_cache = made_of, scale_call_times(self.profiled_times(self.executed), self.executed)
         return self._account_cache[1]
 
-    def _profiled_times(self, run: Executed) -> CallTimes:
+    def profiled_times(self, run: Executed) -> CallTimes:
         """Return the breakdown of a call by the profiler's own times; the same object until there is another profile.
 
         A program reports its calls several times between two profiles, and a short cell that runs again begins with
@@ -149,7 +154,11 @@ class ProgramState(Stages):
         """Return the kernels of a call by decreasing time; ``ceilings`` are those of their device, None if unknown."""
         if self.account is None or self.account.mean is None:
             return ()
-        return rank_kernels(self.account.mean, self.compiled, self._static_costs().flops, ceilings)
+        return self.rank_kernels(self.account.mean, ceilings)
+
+    def rank_kernels(self, device: DeviceCall, ceilings: Ceilings | None) -> tuple[HotKernel, ...]:
+        """Return the kernels in one call of a device, which :meth:`hottest` returns of the mean over devices."""
+        return rank_kernels(device, self.compiled, self._static_costs().flops, ceilings)
 
     def _static_costs(self) -> StaticCosts:
         """Return what follows from a program's trace and compilation, cached until it is compiled again."""

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from xlascope.analysis.cell_runs import CellHistory, compare_runs
 from xlascope.analysis.retraces import retraces_json
-from xlascope.records import Record
+from xlascope.records import Ceilings, Record
 
 from . import wire
 from .compared_programs import AFTER
@@ -47,10 +47,12 @@ class UpdateScheduler:
 
     ``send`` receives the programs and the live numbers, about every ``interval`` seconds while they change, and
     returns how many bytes it sent. ``store`` holds the records. The thread runs only from the first record until
-    :meth:`finish`.
+    :meth:`finish`. With ``profiles_apart`` the live numbers have profiles as ``profiles`` by program: the same objects
+    until there are others.
     """
 
-    def __init__(self, send: Send, interval: float = MIN_INTERVAL_SECONDS) -> None:
+    def __init__(self, send: Send, interval: float = MIN_INTERVAL_SECONDS, *, profiles_apart: bool = False) -> None:
+        self._profiles_apart = profiles_apart
         self.store = ProgramStore()
         self.finished = False
         #: Whether the doctor examines the programs when the cell has ended.
@@ -60,6 +62,8 @@ class UpdateScheduler:
         self._condition = threading.Condition()
         self._send_lock = threading.Lock()
         self._dirty = self._grown = False
+        #: Whether the thread waits for a record.
+        self._is_idle = False
         self._sequence = 0
         self._cell = ""
         #: The runs of the same cell, and the title of this one.
@@ -110,7 +114,8 @@ class UpdateScheduler:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="xlascope-panel", daemon=True)
                 self._thread.start()
-            self._condition.notify()
+            elif self._is_idle:  # otherwise it wakes anyway, when the pause is over
+                self._condition.notify()
 
     def finish(self, *, examined: bool = True) -> None:
         """Stop the timer and send the final state; call again to send later records.
@@ -141,7 +146,7 @@ class UpdateScheduler:
 
     def _live_state(self, shown: list[ProgramState]) -> wire.JSON:
         """Return as JSON the changing numbers of the shown programs, and the cards about all programs."""
-        device_ceilings = latest_ceilings(shown)
+        lights, profiles = self._encode_lights(shown, latest_ceilings(shown))
         return {
             "seq": self._sequence,
             "now": time.time(),
@@ -149,11 +154,10 @@ class UpdateScheduler:
             "main": None if not shown else AFTER if self.store.diff is not None else shown[0].number,
             "more": 0 if self.store.script is not None else self._hidden_count(shown),
             "programs": [
-                wire.encode_light(program, device_ceilings)
-                | self._changes_since_before(program)
-                | self._times_of_runs(program)
-                for program in shown
+                light | self._changes_since_before(program) | self._times_of_runs(program)
+                for program, light in zip(shown, lights, strict=True)
             ],
+            **({"profiles": profiles} if self._profiles_apart else {}),
             "failures": [wire.encode_failure(failure) for failure in unshown_failures(self.store, shown)],
             **self._retraces_state(),
             **({"cell": self._cell} if self._cell else {}),
@@ -167,6 +171,14 @@ class UpdateScheduler:
             **({"origin": self.origin} if self.origin else {}),
             **({"diff": encode_diff(self.store.diff)} if self.store.diff is not None else {}),
         }
+
+    def _encode_lights(self, shown: list[ProgramState], ceilings: Ceilings | None) -> tuple[list[wire.JSON], wire.JSON]:
+        """Return the numbers of each program that change, and by program the profiles that are apart from them."""
+        if not self._profiles_apart:
+            return [wire.encode_light(program, ceilings) for program in shown], {}
+        pairs = [wire.encode_light_apart(program, ceilings) for program in shown]
+        lights = [light for light, _ in pairs]
+        return lights, {str(light["number"]): profile for light, profile in pairs if profile is not None}
 
     def _hidden_count(self, shown: list[ProgramState]) -> int:
         return len(self.store.programs) + len(self.store.evicted) - len(shown)
@@ -214,7 +226,9 @@ class UpdateScheduler:
         pause = 0.0
         while True:
             with self._condition:
+                self._is_idle = True
                 self._condition.wait_for(lambda: self._dirty or self.finished)
+                self._is_idle = False
                 # A short first pause batches the trace, lowering and compilation of a small program.
                 if self._condition.wait_for(lambda: self.finished, timeout=max(pause, self._interval / 4)):
                     return

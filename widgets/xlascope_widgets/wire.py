@@ -1,14 +1,19 @@
 """The JSON encoding of records sent to the browser. Defaults are left out; HLO text is never sent.
 
 It has two halves: ``encode_heavy`` does not change once a stage has ended and is sent once (jaxpr, sources,
-kernels); ``encode_light`` is the few numbers that change while a cell runs.
+kernels); ``encode_light`` has the numbers that change while a cell runs. Most of these are a profile, which a live
+panel gets once as well: ``encode_light_apart`` has the few numbers of each report.
 """
 
 from __future__ import annotations
 
+import itertools
+
+from xlascope.analysis.costs.call_times import CallTimes, compute_busy_fractions, compute_profiler_scale
 from xlascope.records import (
     Ceilings,
     Compiled,
+    Executed,
     Failure,
     SourceRange,
     SourceText,
@@ -19,13 +24,15 @@ from .encoding import JSON as JSON
 from .encoding import JaxprEncoder
 from .identity_cache import IdentityCache
 from .panes import encode_panes
-from .program_store import ProgramState, are_identical
+from .program_store import MAX_PROFILED_PROGRAMS, ProgramState, are_identical
 from .sanitize import is_safe, sanitize, sanitize_if_needed
 from .wire_compiler import encode_compiled, encode_findings, encode_shardings
-from .wire_measured import encode_executed, encode_memory, encode_stages
+from .wire_measured import encode_executed, encode_memory, encode_numbers, encode_profile, encode_stages
 
 _TRACES: IdentityCache[JSON] = IdentityCache()
 _COMPILATIONS: IdentityCache[JSON] = IdentityCache()
+_PROFILES: IdentityCache[JSON] = IdentityCache(MAX_PROFILED_PROGRAMS)
+_profile_numbers = itertools.count(1)
 
 
 def encode_heavy(program: ProgramState) -> JSON:
@@ -87,11 +94,43 @@ def _encode_run_once(program: ProgramState, ceilings: Ceilings | None) -> JSON:
     if program.encoded_run is None or not are_identical(program.encoded_run[0], made_of):
         measured = encode_executed(run, account, program.hottest(ceilings), program.compiled)
         # This is large, and only its names and notes can need sanitizing.
-        names = (
-            name for device in run.devices for name in (device.device, *(kernel.kernel for kernel in device.kernels))
-        )
-        program.encoded_run = made_of, measured if is_safe(names) and is_safe(run.notes) else sanitize(measured)
+        program.encoded_run = made_of, measured if _has_safe_names(run) and is_safe(run.notes) else sanitize(measured)
     return program.encoded_run[1]
+
+
+def _has_safe_names(run: Executed) -> bool:
+    """Return whether no name of a device or kernel needs sanitizing."""
+    return is_safe(name for item in run.devices for name in (item.device, *(kernel.kernel for kernel in item.kernels)))
+
+
+def encode_light_apart(program: ProgramState, ceilings: Ceilings | None = None) -> tuple[JSON, JSON | None]:
+    """Encode what :func:`encode_light` does in two parts: the numbers, and the profile that they belong to.
+
+    The profile is the same object until there is another one. It has the profiler's own seconds, of which the numbers
+    have the factor (``scale``), and a number of its own (``id``, ``profile``). None if there is no profile, or if the
+    numbers have it: with ceilings the words about its kernels change with each report.
+    """
+    run, ceilings = program.executed, ceilings or program.ceilings
+    if run is None or not run.devices or ceilings is not None:
+        return encode_light(program, ceilings), None
+    profiled = program.profiled_times(run)
+    profile = _PROFILES.get_or_compute(
+        (profiled, *run.devices, program.compiled), (), lambda: _encode_profile(program, run, profiled)
+    )
+    made_of = (run, program.compiled, program.traced)
+    if program.encoded_numbers is None or not are_identical(program.encoded_numbers[0], made_of):
+        scale = {"profile": profile["id"], "scale": compute_profiler_scale(run)}
+        busy = {"busy": compute_busy_fractions(profiled, run), "devices": []}
+        numbers = encode_numbers(run, profiled)
+        program.encoded_numbers = made_of, (numbers if is_safe(run.notes) else sanitize(numbers)) | scale | busy
+    wire: JSON = sanitize(_encode_progress(program))
+    return wire | {"executed": program.encoded_numbers[1]}, profile
+
+
+def _encode_profile(program: ProgramState, run: Executed, profiled: CallTimes) -> JSON:
+    hot = () if profiled.mean is None else program.rank_kernels(profiled.mean, None)
+    profile = encode_profile(run, profiled, hot, program.compiled)
+    return (profile if _has_safe_names(run) else sanitize(profile)) | {"id": next(_profile_numbers)}
 
 
 def _encode_progress(program: ProgramState) -> JSON:

@@ -73,23 +73,39 @@ def encode_executed(
 
     ``account`` is that breakdown, ``hot`` are the kernels by time; without ``compiled`` there are no waits.
     """
-    waits = waiting_spans(compiled, record) if compiled is not None else {}
-    by_device = {call.device: call for call in account.devices}
+    return encode_numbers(record, account) | encode_profile(record, account, hot, compiled)
+
+
+def encode_numbers(record: Executed, account: CallTimes) -> JSON:
+    """Encode what changes with each report of a program's runs: calls, and their times in words.
+
+    ``account`` is the breakdown of a call.
+    """
     wire: JSON = {
         "calls": record.calls,
         "seconds": record.seconds,
         "observed": account.calls,
         "step": record.step,
-        "devices": [
-            _encode_device(device, by_device.get(device.device)) | _encode_waits(waits.get(device.device))
-            for device in record.devices
-        ],
     }
     wire |= {"clock": record.clock} if record.clock in ("host", "profile") else {}
-    wire |= {"account": _encode_account(account, hot)} if account.mean is not None else {}
     wire["times"] = [*word_call_times(record), " ".join(explain_call_times(record))]
     wire |= {"profiling": record.profiling} if record.profiling else {}
     return wire | ({"notes": list(record.notes)} if record.notes else {})
+
+
+def encode_profile(
+    record: Executed, account: CallTimes, hot: Sequence[HotKernel], compiled: Compiled | None = None
+) -> JSON:
+    """Encode the breakdown of a call, and the activity of every device; arguments as of :func:`encode_executed`."""
+    waits = waiting_spans(compiled, record) if compiled is not None else {}
+    by_device = {call.device: call for call in account.devices}
+    wire: JSON = {
+        "devices": [
+            _encode_device(device, by_device.get(device.device)) | _encode_waits(waits.get(device.device))
+            for device in record.devices
+        ]
+    }
+    return wire | ({"account": _encode_account(account, hot)} if account.mean is not None else {})
 
 
 def _encode_account(account: CallTimes, hot: Sequence[HotKernel]) -> JSON:

@@ -53,6 +53,13 @@ class RunTime(NamedTuple):
     is_comparable: bool = True
 
 
+class _PastRun(NamedTuple):
+    """Records of one program in a run of a cell, and the time of its calls; None where no call was timed."""
+
+    run: CellRun
+    time: RunTime | None
+
+
 class CellHistory:
     """The latest runs of one cell, the oldest first.
 
@@ -65,22 +72,28 @@ class CellHistory:
     """
 
     def __init__(self) -> None:
-        self._runs: dict[str, dict[str, CellRun]] = {}
+        #: By title and function name the records, and the time, which each message with a later run has again.
+        self._runs: dict[str, dict[str, _PastRun]] = {}
 
     def add(self, title: str, runs: Mapping[str, CellRun]) -> None:
         """Add a run, or replace the one of that title; a run in which nothing ran is not added."""
         if not runs:
             return
+        latest = {name: _PastRun(run, _time_of_run(title, run)) for name, run in runs.items()}
         earlier = [item for item in self._runs.items() if item[0] != title][1 - MAX_RUNS :]
         # Other threads read: what they read stays as it is.
         self._runs = {
-            other: {name: run if index < MAX_WHOLE_RUNS else _without_spans(run) for name, run in old.items()}
-            for index, (other, old) in reversed(list(enumerate([(title, runs), *reversed(earlier)])))
+            other: {
+                name: past if index < MAX_WHOLE_RUNS else past._replace(run=_without_spans(past.run))
+                for name, past in old.items()
+            }
+            for index, (other, old) in reversed(list(enumerate([(title, latest), *reversed(earlier)])))
         }
 
     def find(self, title: str, function: str) -> CellRun | None:
         """Return the records of a function in the run of that title, None where it did not run or is forgotten."""
-        return self._runs.get(title, {}).get(function)
+        past = self._runs.get(title, {}).get(function)
+        return None if past is None else past.run
 
     def title_before(self, title: str, function: str) -> str:
         """Return the title of the latest run of a function other than the one of that title; "" without one."""
@@ -88,18 +101,15 @@ class CellHistory:
 
     def latest(self) -> Mapping[str, CellRun]:
         """Return what the latest run had, by function name; empty before the first."""
-        return next(reversed(self._runs.values()), {})
+        return {name: past.run for name, past in next(reversed(self._runs.values()), {}).items()}
 
     def times(self, function: str, title: str = "", now: CellRun | None = None) -> list[RunTime]:
         """Return the times of a function's runs that were timed, the latest last: ``now``, the run of that title."""
-        runs = {old: runs[function] for old, runs in self._runs.items() if function in runs and old != title}
+        runs = [past[function] for old, past in self._runs.items() if function in past and old != title]
         if now is not None:
-            runs[title] = now
-        timed = [(run.executed, time) for name, run in runs.items() if (time := _time_of_run(name, run)) is not None]
-        scales = [_scale_of(executed) for executed, _ in timed]
-        return [
-            time._replace(is_comparable=scale == scales[-1]) for (_, time), scale in zip(timed, scales, strict=True)
-        ]
+            runs.append(_PastRun(now, _time_of_run(title, now)))
+        timed = [(_scale_of(run.executed), time) for run, time in runs if time is not None]
+        return [time._replace(is_comparable=scale == timed[-1][0]) for scale, time in timed]
 
 
 def _without_spans(run: CellRun) -> CellRun:

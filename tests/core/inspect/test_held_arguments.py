@@ -10,6 +10,7 @@ import pytest
 import xlascope as xs
 import xlascope.numpy as jnp
 from xlascope.inspect.engine import held_arguments
+from xlascope.inspect.running import call_counter
 from xlascope.inspect.running.profile_sampler import Sampler
 
 
@@ -101,3 +102,17 @@ def test_sizes_of_arguments_are_read_at_few_calls(sampler: Sampler, monkeypatch:
     for number in range(12):
         function(jnp.float32(number))
     assert 1 <= len(asked) < 6
+
+
+def test_sizes_of_arguments_are_read_at_the_first_call_and_when_asked() -> None:
+    asked: list[Any] = []
+    counter = call_counter._make_counter(
+        lambda function: function, lambda *_: None, lambda *made: not asked.append(made)
+    )
+    for number in range(1, 501):
+        counter.hook("f", (number,), {}, None)
+        counter.hook("g" if number > 400 else "f", (number,), {}, None)
+        if number in (100, 300):
+            counter.ask(4)
+    assert [(key, arguments[0]) for key, (arguments, _) in asked] == [("f", 1), ("f", 101), ("f", 301), ("g", 401)]
+    assert counter.take_arguments() == {"f": ((500,), {}), "g": ((500,), {})}

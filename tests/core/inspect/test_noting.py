@@ -106,6 +106,19 @@ def test_a_burst_takes_no_more_than_its_share_of_the_time(
     assert calls == PAIR_OF_CALLS or calls * seconds / max(noted, 1) <= share
 
 
+def test_times_are_computed_once_at_a_read_of_the_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    sampler, computed = Sampler(windows=False), []
+    running = sampler._running
+    compute = running._compute_times
+    monkeypatch.setattr(running, "_compute_times", lambda: computed.append(1) or compute())
+    for number in range(3):
+        sampler._completed.append((DispatchedCall("f", None, {"f": number}, {}, 0.0), float(number), True, False))
+        sampler._update_counts()
+        sampler._completed.append((DispatchedCall("f", None, {"f": number}, {}, 0.0), 0.5 + number, True, False))
+        sampler._ask_for_calls()
+        assert len(computed) == number + 1
+
+
 def test_completions_are_added_up_together_before_the_next_program_begins(monkeypatch: pytest.MonkeyPatch) -> None:
     sampler = Sampler(windows=False)
     seen: list[str] = []

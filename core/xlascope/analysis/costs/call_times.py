@@ -161,7 +161,7 @@ def compute_profiled_times(
 
 def scale_call_times(profiled: CallTimes, run: Executed) -> CallTimes:
     """Return a breakdown by the profiler's own times with the time of a call by the clock of ``run``."""
-    scale = _profiler_correction(run, _observed_devices(run))
+    scale = compute_profiler_scale(run)
     devices = tuple(_scale_device(device, run.step, scale) for device in profiled.devices)
     mean, equations, lines = profiled.mean, profiled.equations, profiled.lines
     if mean is not None and len(devices) == 1:
@@ -175,6 +175,16 @@ def scale_call_times(profiled: CallTimes, run: Executed) -> CallTimes:
     return replace(
         profiled, seconds=run.step, clock=run.clock, devices=devices, mean=mean, equations=equations, lines=lines
     )
+
+
+def compute_busy_fractions(profiled: CallTimes, run: Executed) -> list[float]:
+    """Return for each device of ``run`` the part of a call in which something ran on it; 0.0 if that is unknown.
+
+    ``profiled`` is the breakdown of a call by the profiler's own times.
+    """
+    scale = compute_profiler_scale(run)
+    running = {device.device: device.running_seconds * scale for device in profiled.devices}
+    return [_busy_fraction(running.get(device.device, 0.0), run.step) for device in run.devices]
 
 
 def _observed_devices(run: Executed) -> list[DeviceTime]:
@@ -225,11 +235,9 @@ def _device_json(device: DeviceCall) -> dict[str, Any]:
     return {**to_json_value(device), "kernels": [kernel._asdict() for kernel in device.kernels]}
 
 
-def _profiler_correction(run: Executed, observed: list[DeviceTime]) -> float:
-    """Return the factor for the profiler's times: the host's call time over the profiled one, at most 1.
-
-    ``observed`` are the devices with complete calls.
-    """
+def compute_profiler_scale(run: Executed) -> float:
+    """Return the factor for the profiler's times: the host's call time over the profiled one, at most 1."""
+    observed = _observed_devices(run)
     if run.clock != "host" or not run.step:
         return 1.0
     ends = [span.start + span.duration for device in observed for span in device.spans]

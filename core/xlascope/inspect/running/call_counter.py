@@ -38,7 +38,7 @@ class CallCounter:
     after the call, and must not store the results.
 
     The arguments of the latest call of each function are held until :meth:`stop` if ``holds(key, arguments)`` says so,
-    which is asked at calls that are ever rarer, and at the first one after :meth:`ask`.
+    which is asked at its first call, and at the first call after each :meth:`ask`.
     """
 
     def __init__(self, runs: ExecutionEngine, on_call: CallListener, holds: HoldsArguments | None = None) -> None:
@@ -120,7 +120,6 @@ def _make_counter(
     noting_seconds = 0.0
     counts: dict[Any, int] = {}
     due: dict[Any, int] = {}
-    sizes_due: dict[Any, int] = {}
     latest: dict[Any, tuple[int, float]] = {}
     is_holding = False
     is_size_due = False
@@ -138,7 +137,7 @@ def _make_counter(
             switch(function, (args, kwargs), out)
 
     def switch(function: Any, arguments: Any, out: Any) -> None:
-        nonlocal current, key, count, mark, pending_requests, without_key, is_size_due
+        nonlocal current, key, count, mark, pending_requests, without_key
         if inspecting():
             return
         before, new_calls = key, count
@@ -160,12 +159,7 @@ def _make_counter(
             due[key] = calls + 1 if calls < FIRST_REPORTED_CALLS else int(calls * find_growth(key, calls))
         mark = 1 if pending_requests else due[key] - calls
         if holds is not None:
-            # Whether arguments are small takes long to find out where they are many: after four times as many calls.
-            asks = is_size_due or (is_due and calls >= sizes_due.get(key, 0))
-            if asks:
-                sizes_due[key] = 4 * calls
-            hold(arguments, asks)
-            is_size_due = False
+            hold(arguments)
         if first or is_requested or is_due:
             note(arguments, out, first)
 
@@ -183,12 +177,13 @@ def _make_counter(
             latest_arguments[before] = arguments_held
         is_holding, arguments_held = False, None
 
-    def hold(arguments: Any, asks: bool) -> None:
-        nonlocal is_holding, arguments_held
+    def hold(arguments: Any) -> None:
+        nonlocal is_holding, arguments_held, is_size_due
         assert holds is not None
         latest_arguments.pop(key, None)  # before the question, which counts what is held
-        if asks or key not in holding:
+        if is_size_due or key not in holding:  # it takes long to find out where arguments are many
             holding[key] = holds(key, arguments)
+        is_size_due = False
         is_holding = holding[key]
         arguments_held = arguments if is_holding else None
 

@@ -325,10 +325,8 @@ class Sampler:
                 if self._stopping.is_set():
                     return
                 pause = TICK_SECONDS
-                calls = self._burst_length(self._shortest_call())
-                for counter, _ in tuple(self._watched.values()):
-                    counter.ask(calls)
                 has_changed = self._update_counts()
+                self._ask_for_calls()
                 active = has_changed or self._busy or self._completions.has_pending
                 if self._windows and active and time.perf_counter() >= self._not_before and not self._can_wait():
                     while self._sample_window():
@@ -343,6 +341,16 @@ class Sampler:
             is_early = time.perf_counter() < self._woken + SECONDS_BEFORE_PROFILE
             return is_early and self._running.are_known
 
+    def _ask_for_calls(self) -> None:
+        """Note the next calls, as many as :meth:`_burst_length` says by the times that were just published.
+
+        Calls that completed since then are not added first: all times would be computed again.
+        """
+        with self._lock:
+            calls = self._burst_length(self._running.shortest_pace())
+        for counter, _ in tuple(self._watched.values()):
+            counter.ask(calls)
+
     def _burst_length(self, call_seconds: float) -> int:
         """Return how many successive calls are noted: fewer of short ones, and where noting one takes long.
 
@@ -353,11 +361,6 @@ class Sampler:
         most = JOINED_BURST_CALLS if call_seconds < MIN_BLOCK_SECONDS else BURST_CALLS
         affordable = MAX_NOTING_FRACTION * TICK_SECONDS * self._noted / self._noting if self._noting else BURST_CALLS
         return max(min(int(affordable), most), PAIR_OF_CALLS)
-
-    def _shortest_call(self) -> float:
-        """Return the shortest known seconds from call to call of a running program; 0.0 if one is unknown."""
-        with self._up_to_date():
-            return self._running.shortest_pace()
 
     def _on_completion(self, call: DispatchedCall, completion_time: float | None, waited: bool, late: bool) -> None:
         """Note a call that completed at ``completion_time`` (None: its results were donated); on the tracker's thread.

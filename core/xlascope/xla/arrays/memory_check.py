@@ -5,6 +5,7 @@ Filling memory that the system promised and does not have kills the process or s
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import sys
@@ -72,12 +73,18 @@ def _physical_memory_bytes() -> int | None:
 
 
 def _cgroup_limit_bytes() -> int | None:
-    for path in _CGROUP_LIMIT_FILES:
+    for path in _find_cgroup_limit_files():
         try:
-            return int(Path(path).read_text())
-        except (OSError, ValueError):  # no such group, or no limit
+            return int(path.read_text())
+        except (OSError, ValueError):  # no limit
             continue
     return None
+
+
+@functools.cache
+def _find_cgroup_limit_files() -> tuple[Path, ...]:
+    """Return the files that have the limit of this process's group; the system has no others while it runs."""
+    return tuple(path for path in map(Path, _CGROUP_LIMIT_FILES) if os.access(path, os.R_OK))
 
 
 def _process_limit_bytes() -> int | None:

@@ -269,6 +269,16 @@ export interface Executed {
   devices: Device[];
   /** What of the profile could not be read. */
   notes?: string[];
+  /** Of numbers without their profile: its id, the factor of its seconds, and what part of a call each device ran. */
+  profile?: number;
+  scale?: number;
+  busy?: number[];
+}
+/** What a program's numbers belong to until it is profiled again, with the profiler's own seconds. */
+export interface Profile {
+  id: number;
+  devices: Device[];
+  account?: Account;
 }
 export type StageName = "trace" | "lower" | "compile" | "run";
 /** The numbers of a program that move. */
@@ -455,6 +465,7 @@ export interface Traits {
   programs?: Record<string, Heavy>;
   jaxprs?: Record<string, PackedJaxpr>;
   live?: Live;
+  profiles?: Record<string, Profile>;
   questions?: string[];
   targets?: string[];
   /** How to get the compilers that are not there, by the names of targets. */

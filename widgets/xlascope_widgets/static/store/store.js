@@ -7,6 +7,7 @@ import { findPathsBetween } from "../program/dataflow_paths.js";
 import { findEdgeKernels } from "../program/kernel_boundaries.js";
 import { isGroupId } from "../program/groups.js";
 import { viewForTarget } from "../program/other_target.js";
+import { addProfile } from "../program/profile.js";
 import { Program } from "../program/program.js";
 import { searchEquations } from "../program/search.js";
 import { createEmptySelection, createSelection, recreateSelection } from "../program/selection.js";
@@ -147,13 +148,20 @@ export class Store {
     return program;
   }
 
-  /** @param {Live|undefined} live the numbers that move; an older one than the last is dropped */
-  takeLive(live) {
+  /**
+   * @param {Live|undefined} live the numbers that move; an older one than the last is dropped
+   * @param {Record<string, import("../ground/wire.js").Profile>} [profiles] by program what the numbers belong to
+   */
+  takeLive(live, profiles) {
     if (live?.seq == null || live.now == null || live.seq < this.seq) return;
     this.seq = live.seq;
-    this.live = live;
+    const programs = live.programs.map((light) => ({
+      ...light,
+      executed: addProfile(light.executed, profiles?.[light.number]),
+    }));
+    this.live = { ...live, programs };
     this.offset = Date.now() / 1000 - live.now;
-    for (const light of live.programs) this.programs.get(light.number)?.update(light);
+    for (const light of programs) this.programs.get(light.number)?.update(light);
     for (const program of this.programs.values()) program.ceilings = live.ceilings;
     this.notify("live");
   }

@@ -33,7 +33,7 @@ export function removeStore(model) {
 /** Subscribe a store to its model: to the current state and every change. @param {Model} model @param {Store} store */
 export function subscribeStore(model, store) {
   const programs = () => store.takePrograms(model.get("programs"), model.get("jaxprs"));
-  const live = () => store.takeLive(model.get("live"));
+  const live = () => store.takeLive(model.get("live"), model.get("profiles"));
   const open = () => store.notify("open");
   const asks = () => {
     store.queries.readModel(model);
