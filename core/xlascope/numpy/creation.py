@@ -296,6 +296,8 @@ def zeros(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
     [[0 0]
      [0 0]]
     """
+    if dtype == float0:
+        return np.zeros(as_shape(shape), float0)
     return _fill(shape, 0, dtype, device)
 
 
