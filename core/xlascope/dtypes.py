@@ -94,8 +94,10 @@ _UPPER_BOUNDS = {node: _find_upper_bounds(node) for node in _LATTICE}
 def _least_upper_bound(nodes: frozenset[Any]) -> Any:
     """Return the least upper bound of nodes of the lattice; raise TypePromotionError if there is none.
 
-    A node is a dtype, or a Python type for the weak type of its scalars.
+    A node is a dtype, or a Python type for the weak type of its scalars. Raises TypeError for float0.
     """
+    if float0 in nodes:
+        raise float0_error()
     common = frozenset.intersection(*(_UPPER_BOUNDS[node] for node in nodes))
     least = [node for node in common if _UPPER_BOUNDS[node] >= common]
     if not least:
@@ -103,6 +105,15 @@ def _least_upper_bound(nodes: frozenset[Any]) -> Any:
             f"no dtype holds the values of both {_format_nodes(nodes)}; convert one of them explicitly with astype"
         )
     return least[0]
+
+
+def float0_error() -> TypeError:
+    """Return the error for an operation with a value of float0, the gradient of an integer, which holds no numbers."""
+    return TypeError(
+        "a value of dtype float0 holds no numbers to compute with: it is the tangent or gradient of an integer or "
+        "boolean value. Leave it out (differentiate the floating-point arguments alone), or take zeros of another "
+        "dtype in its place: numpy.zeros(x.shape)"
+    )
 
 
 def to_canonical_dtype(dtype: Any) -> np.dtype[Any]:
@@ -182,7 +193,9 @@ _SUBBYTE_BITS = {d: int(d.name.lstrip("uintfloa")[0]) for d in (SMALL_FLOATS[0],
 
 
 def python_scalar_type(dtype: np.dtype[Any]) -> type:
-    """Return the Python scalar type of a dtype's kind: bool, int, float or complex; raise TypeError for keys."""
+    """Return the Python scalar type of a dtype's kind: bool, int, float or complex; raise TypeError for other kinds."""
+    if dtype == float0:
+        raise float0_error()
     scalar = _SCALAR_TYPES_BY_KIND.get(KINDS[dtype])
     if scalar is None:
         raise TypeError(f"keys are no numbers: no Python number is one of dtype {dtype}")

@@ -15,6 +15,7 @@ from .numpy.joining import stack
 from .numpy.logic import less, where
 from .numpy.reductions import max, min, prod, sum
 from .operations.integer_arguments import whole_number
+from .trace.concrete_values import require_known
 from .trace.operand_coercion import to_array
 from .trace.values import aval_of
 
@@ -151,6 +152,10 @@ def segment_min(
     return _reduce_segments("min", min, data, segment_ids, num_segments, bucket_size, hints)
 
 
+#: How the public functions name the methods of ``x.at[ids]``.
+_NAMES = {"add": "sum", "multiply": "prod", "max": "max", "min": "min"}
+
+
 def _reduce_segments(
     op: str, combine: Callable[..., Any], data: Any, ids: Any, num_segments: int | None, bucket: int | None, hints: Any
 ) -> Any:
@@ -160,7 +165,10 @@ def _reduce_segments(
     results along an axis (``sum``). ``hints`` are ``indices_are_sorted``, ``unique_indices`` and ``mode``.
     Without ``num_segments`` the ids have to be concrete.
     """
-    concrete_ids = np.asarray(ids) if num_segments is None else None
+    concrete_ids = None
+    if num_segments is None:
+        name, fix = f"segment_{_NAMES[op]}", "Pass num_segments=, which has to be a number that is known."
+        concrete_ids = np.asarray(require_known(ids, name, "how many segments there are", fix))
     if concrete_ids is not None and not concrete_ids.shape and concrete_ids < 0:
         raise ValueError(f"a segment of its own has an id of at least 0, got {concrete_ids}; say num_segments")
     count = int(np.max(concrete_ids, initial=-1)) + 1 if concrete_ids is not None else _check_num_segments(num_segments)

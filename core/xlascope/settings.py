@@ -102,6 +102,11 @@ class Settings:
         """Return the values of all settings on this thread, by their names with ``jax_`` in front."""
         return {f"jax_{name}": entry.value for name, entry in sorted(_TABLE.items())}
 
+    @property
+    def x64_enabled(self) -> bool:
+        """Whether 64-bit types are allowed on this thread: JAX's older name of the value of ``enable_x64``."""
+        return bool(_find_setting("enable_x64").value)
+
     def __getattr__(self, name: str) -> Any:
         return _find_setting(name).value
 

@@ -181,6 +181,28 @@ def _tree(lib: Any, log: Log) -> Any:
     return f
 
 
+def _in_other_containers(lib: Any, log: Log) -> Any:
+    """NumPy's functions return named tuples, others lists and dictionaries: the order of the leaves counts."""
+    two = (_scalar(lib), _scalar(lib))
+
+    def f(x: Any) -> Any:
+        sign, size = lib.pure_callback(np.linalg.slogdet, two, x)
+        low, high = log.io("list", size, result=_scalar(lib)), lib.pure_callback(lambda x: [x, x + 1], two, size)
+        return sign, size, low, high, lib.pure_callback(lambda x: {"b": x, "a": (x * 2, None)}, two, size)
+
+    return f
+
+
+def _keys(lib: Any, log: Log) -> Any:
+    """Typed keys arrive as their words."""
+
+    def f(keys: Any, x: Any) -> Any:
+        log.debug("debug", keys, x)
+        return lib.pure_callback(lambda k, x: k[..., 1] * x, x, keys, x, vmap_method="broadcast_all")
+
+    return f
+
+
 def _mixed(lib: Any, log: Log) -> Any:
     def show(x: Any, text: str, *, flag: Any) -> None:
         log.note(text + str(flag), x)
@@ -263,6 +285,12 @@ ROWS: dict[str, Any] = {
     "pure that nobody needs": lambda lib, log: lib.jit(lambda x: (_pure(lib, log, None)(x, x), x)[1])(X),
     "pure with a derivative": lambda lib, log: lib.grad(_differentiable(lib, log))(X),
     "a tree": lambda lib, log: lib.jit(_tree(lib, log))(XS),
+    "results in other containers": lambda lib, log: lib.jit(_in_other_containers(lib, log))(np.eye(2, dtype=X.dtype)),
+    "keys": lambda lib, log: lib.jit(_keys(lib, log))(lib.random.split(lib.random.key(3), 2), np.uint32([1, 2])),
+    "io with keys": lambda lib, log: lib.jit(lambda k: log.io("io", k))(lib.random.key(3)),
+    "vmap of keys": lambda lib, log: lib.jit(lib.vmap(_keys(lib, log)))(
+        lib.random.split(lib.random.key(3), 2), np.uint32([1, 2])
+    ),
     "arguments that are no arrays": lambda lib, log: lib.jit(_mixed(lib, log))(X),
 }
 

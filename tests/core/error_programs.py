@@ -67,6 +67,13 @@ def misuses(lib):
         lambda: lib.jit(lambda i: ones[i])(1),
         lambda: lib.jit(lambda x: x[x > 0])(ones),
         lambda: lib.jit(lambda x, m: x[m])(ones, ones > 0),
+        # sizes of results that depend on values
+        lambda: lib.jit(lambda i: lib.ops.segment_sum(ones, i))(np.arange(3)),
+        lambda: lib.jit(jnp.bincount)(np.arange(3)),
+        lambda: lib.vmap(jnp.bincount)(np.arange(6).reshape(2, 3)),
+        lambda: lib.jit(lambda i: jnp.delete(ones, i))(np.arange(2)),
+        lambda: lib.jit(jnp.roots)(ones),
+        lambda: lib.jit(jnp.trim_zeros)(ones),
         # values that are there no more
         lambda: leaked[0] + 1,
         lambda: leaked[1] + 1,

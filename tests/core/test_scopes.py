@@ -10,9 +10,10 @@ import pytest
 import xlascope as xs
 import xlascope.numpy as jnp
 from xlascope import lax
-from xlascope.errors import UnexpectedTracerError
+from xlascope.errors import TracerBoolConversionError
 from xlascope.records import Traced, store, watch
 from xlascope.records.op_names import equation_path, scoped_name
+from xlascope.trace.state import STATE
 
 
 def layer(x: Any) -> Any:
@@ -163,11 +164,72 @@ def test_values_are_known_inside() -> None:
     assert [e.primitive.name for e in xs.make_jaxpr(f)(np.float32(1.0)).eqns] == ["mul"]
 
 
-def test_traced_values_may_not_be_used_inside() -> None:
-    def f(x: Any) -> Any:
+def _inside(function: Any) -> Any:
+    def run(*args: Any) -> Any:
         with xs.ensure_compile_time_eval():
-            return jnp.sin(x)
+            return function(*args)
 
-    with pytest.raises(UnexpectedTracerError):
-        xs.jit(f)(1.0)
-    assert [e.primitive.name for e in xs.make_jaxpr(lambda x: jnp.sin(x))(1.0).eqns] == ["sin"]
+    return run
+
+
+#: Functions of a number that mix known and traced values.
+MIXED = {
+    "a product": lambda x: x * int(jnp.arange(3).sum()),
+    "nothing known": jnp.sin,
+    "known indices": lambda x: jnp.stack([x, x + 1])[jnp.arange(2)[::-1]],
+    "random numbers": lambda x: x * float(xs.random.uniform(xs.random.split(xs.random.key(0))[1])),
+    "jit": lambda x: xs.jit(lambda a: a * 2)(x) + float(xs.jit(lambda a: a * 2)(3.0)),
+    "grad of a known number": lambda x: x * float(xs.grad(lambda y: y**3)(2.0)),
+    "grad": lambda x: xs.grad(lambda y: jnp.sum(y**2 * x))(2.0) + xs.grad(lambda y: y**2)(x),
+    "vmap": lambda x: xs.vmap(lambda a: a * x)(jnp.arange(3.0)),
+    "scan": lambda x: lax.scan(lambda c, a: (c + a * x, c), 0.0, jnp.arange(3.0)),
+    "while": lambda x: x * int(lax.while_loop(lambda c: c < 3, lambda c: c + 1, 0)),
+    "cond": lambda x: lax.cond(x > 0, lambda a: a, lambda a: -a, x),
+    "an update": lambda x: jnp.zeros(3).at[1].set(x),
+    "a rule": lambda x: xs.nn.relu(x) + float(xs.nn.relu(3.0)),
+    "inside again": _inside(lambda x: x * int(jnp.arange(3).sum())),
+}
+
+
+_UNIFORM = float(xs.random.uniform(xs.random.split(xs.random.key(0))[1]))
+#: The same functions where known values are written as numbers, since float() of them fails outside.
+OUTSIDE: dict[str, Any] = {
+    "a product": lambda x: x * 3,
+    "random numbers": lambda x: x * _UNIFORM,
+    "jit": lambda x: xs.jit(lambda a: a * 2)(x) + 6.0,
+    "grad of a known number": lambda x: x * 12.0,
+    "while": lambda x: x * 3,
+    "a rule": lambda x: xs.nn.relu(x) + 3.0,
+    "inside again": lambda x: x * 3,
+}
+
+
+@pytest.mark.parametrize("row", MIXED)
+def test_traced_values_are_traced_as_outside(row: str) -> None:
+    function = MIXED[row]
+
+    def total(f: Any) -> Any:
+        return lambda x: sum(jnp.sum(y) for y in xs.tree.leaves(f(x)))
+
+    ways: list[Any] = [
+        lambda f: xs.jit(f)(2.0),
+        lambda f: xs.grad(total(f))(2.0),
+        lambda f: xs.vmap(xs.grad(total(f)))(jnp.arange(1.0, 3.0)),
+        lambda f: lax.scan(lambda c, x: (c, f(x)), 0.0, jnp.arange(1.0, 3.0))[1],
+    ]
+    for way in ways:
+        results = [xs.tree.leaves(way(f)) for f in (_inside(function), OUTSIDE.get(row, function))]
+        for ours, theirs in zip(*results, strict=True):
+            np.testing.assert_allclose(ours, theirs, rtol=1e-6)
+    assert STATE.trace is None
+
+
+def test_what_is_known_is_no_equation() -> None:
+    def names(f: Any) -> list[str]:
+        return [e.primitive.name for e in xs.make_jaxpr(f)(1.0).eqns]
+
+    assert names(_inside(lambda x: x * jnp.arange(3).sum())) == ["mul"]
+    assert names(_inside(lambda x: jnp.sin(x))) == ["sin"]
+    with pytest.raises(TracerBoolConversionError):
+        xs.jit(_inside(lambda x: 1.0 if x > 0 else 2.0))(1.0)
+    assert xs.grad(_inside(lambda x: x * 2.0 if x > 0 else x))(1.0) == 2.0

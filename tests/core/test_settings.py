@@ -140,6 +140,12 @@ def test_a_value_that_is_none_is_an_error_that_lists_the_valid_ones(found):
     assert found.value == before
 
 
+def test_the_older_name_of_64_bit_types():
+    assert [xs.config.x64_enabled, xs.config.jax_enable_x64] == [False, False]
+    with xs.enable_x64(True):
+        assert xs.config.x64_enabled is True
+
+
 def test_names_that_are_no_settings():
     for ask in (lambda: xs.config.jax_nothing, lambda: xs.config.read("nothing")):
         with pytest.raises(AttributeError, match=r"no setting named '(jax_)?nothing'; the settings are .*debug_nans"):

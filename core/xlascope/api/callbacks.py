@@ -13,7 +13,9 @@ import numpy as np
 from .. import tree
 from ..dtypes import to_canonical_dtype
 from ..ir.avals import ShapedArray, make_aval
+from ..key_types import is_key
 from ..operations.callbacks import VMAP_METHODS, DebugCallback, HostFunction, IOCallback, PureCallback
+from ..operations.random_keys import random_unwrap
 from ..trace.bind import bind
 from ..trace.source import user_line, where_text
 from ..trace.values import aval_of, invalid_operand_error
@@ -184,9 +186,15 @@ def _host_function(
     operands, structure = tree.flatten((args, kwargs))
     for i, x in enumerate(operands):
         _require_array(caller, i, x)
+    operands = [_key_to_words(x) for x in operands]
     results, out = tree.flatten(result_shape_dtypes)
     avals = [_result_type(caller, x) for x in results]
     return HostFunction(caller, callback, structure, {}, avals, out, user_line()), operands
+
+
+def _key_to_words(x: Any) -> Any:
+    """Return typed keys as their words, since NumPy has no such dtype; anything else is returned unchanged."""
+    return random_unwrap(x) if is_key(aval_of(x).dtype) else x
 
 
 def _require_callable(caller: str, callback: Any) -> None:
@@ -227,7 +235,7 @@ def _bind_debug(
 ) -> None:
     leaves, structure = tree.flatten((args, kwargs))
     static = {i: x for i, x in enumerate(leaves) if not _is_array(x)}
-    operands = [x for i, x in enumerate(leaves) if i not in static]
+    operands = [_key_to_words(x) for i, x in enumerate(leaves) if i not in static]
     function = HostFunction(caller, callback, structure, static, (), None, user_line())
     bind(DebugCallback(function, bool(ordered)), *operands)
 

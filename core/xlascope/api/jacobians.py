@@ -10,6 +10,7 @@ import numpy as np
 from .. import tree
 from ..ir.avals import ShapedArray
 from ..ir.markers import ZERO
+from ..operations.conversion import convert_element_type
 from ..operations.shapes import reshape, zeros_of
 from ..operations.slicing import slice_in_dim
 from ..trace.traceback_filtering import api_boundary
@@ -59,10 +60,13 @@ def jacfwd(
             if holomorphic:
                 for y in results:
                     require_result_dtype("jacfwd", fun, aval_of(y).dtype, holomorphic)
+            out_avals[:] = map(aval_of, results)
             return [zeros_of(aval_of(y)) if t is ZERO else t for t, y in zip(tangents_out, results, strict=True)]
 
+        out_avals: list[ShapedArray] = []
         avals = [aval_of(x) for x in operands]
         columns = vmap(push, out_axes=-1)(*_basis(avals)) if operands else []
+        columns = [_as_weak_as(column, aval) for column, aval in zip(columns, out_avals, strict=True)]
         rows = [structure.unflatten(_split_by_operand(column, avals, -1)) for column in columns]
         result = outputs.structure.unflatten([arguments.pick(row) for row in rows])
         return (result, outputs.unwrap_aux()) if has_aux else result
@@ -109,9 +113,9 @@ def jacrev(
             return [zeros_of(aval) if ct is ZERO else ct for ct, aval in zip(received, avals, strict=True)]
 
         rows = vmap(pull)(*_basis(out_avals)) if results else []
-        per_operand = [
-            _split_by_operand(row, out_avals, 0) for row in rows
-        ]  # for each operand, its piece for each result
+        per_operand = [  # for each operand, its piece for each result
+            _split_by_operand(_as_weak_as(row, aval), out_avals, 0) for row, aval in zip(rows, avals, strict=False)
+        ]
         per_result = [structure.unflatten(pieces) for pieces in zip(*per_operand, strict=True)]
         if not per_operand:  # no operands: nothing to differentiate by, whatever the results
             per_result = [structure.unflatten([]) for _ in results]
@@ -136,6 +140,13 @@ def hessian(
     """
     rows = jacrev(fun, argnums, has_aux, holomorphic)
     return jacfwd(rows, argnums, has_aux, holomorphic)
+
+
+def _as_weak_as(x: Any, aval: ShapedArray) -> Any:
+    """Return a derivative weakly typed if ``aval`` is, the value that it is of the type of, else strongly typed."""
+    if aval_of(x).weak_type == aval.weak_type:
+        return x
+    return convert_element_type(x, aval.dtype, aval.weak_type)
 
 
 def _basis(avals: Sequence[ShapedArray]) -> list[Any]:

@@ -296,6 +296,8 @@ def zeros(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
     [[0 0]
      [0 0]]
     """
+    if dtype == float0:
+        return np.zeros(as_shape(shape), float0)
     return _fill(shape, 0, dtype, device)
 
 
@@ -361,6 +363,8 @@ def full_like(a: Any, fill_value: Any, dtype: Any = None, shape: Any = None, *, 
         device = sharding_like(a, sizes)
     if dtype is not None:
         return full(sizes, fill_value, dtype, device=device)
+    if aval.dtype == float0:
+        return np.zeros(sizes, float0)
     if is_key(aval.dtype) and fill_value.__class__ is int:
         return _fill(sizes, fill_value, aval.dtype, device)
     value = as_dtype(fill_value, aval.dtype, aval.weak_type)

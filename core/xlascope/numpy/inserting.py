@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import dtype_kind, to_canonical_dtype
+from ..trace.concrete_values import require_known
 from ..trace.values import aval_of
 from . import logic, reductions, searching, ufuncs
 from .axes import axis_of
@@ -89,7 +90,9 @@ def delete(arr: Any, obj: Any, axis: int | None = None, *, assume_unique_indices
     size = shape_of(arr)[axis]
     if assume_unique_indices and not isinstance(obj, (int, slice)) and dtype_kind(aval_of(asarray(obj)).dtype) in "iu":
         return take(arr, _remaining_positions(ravel(asarray(obj)), size), axis)
-    remaining = np.delete(np.arange(size), np.asarray(obj) if not isinstance(obj, slice) else obj)
+    fix = "Pass assume_unique_indices=True if no index is there twice, or select with a mask."
+    indices = require_known(obj, "delete", "how many elements remain", fix)
+    remaining = np.delete(np.arange(size), indices if isinstance(indices, slice) else np.asarray(indices))
     return take_static(arr, axis, remaining)
 
 

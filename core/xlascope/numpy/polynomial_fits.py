@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import dtype_kind
+from ..trace.concrete_values import require_known
 from ..trace.source import here
-from ..trace.tracer import TracerBase
 from ..trace.values import aval_of
 from . import index_construction, logic, reductions, repeating, ufuncs
 from .axes import whole_number
@@ -121,10 +121,9 @@ def roots(p: Any, *, strip_zeros: bool = True) -> Any:
     if not strip_zeros:
         leading = reductions.sum(reductions.cumprod(as_dtype(logic.equal(p, 0), np.dtype("int32"))))
         return _roots(repeating.roll(p, ufuncs.negative(leading)), leading)
-    concrete = p.concrete() if isinstance(p, TracerBase) else p
-    if concrete is None:
-        raise TypeError(f"roots of {p!r}: which are zeros is not known while tracing; use strip_zeros=False")
-    values = np.asarray(concrete)
+    values = np.asarray(
+        require_known(p, "roots", "the number of roots", "With strip_zeros=False missing roots are NaN.")
+    )
     nonzero = np.flatnonzero(values)
     if not nonzero.size:
         return _no_roots(p)

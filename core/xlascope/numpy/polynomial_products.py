@@ -8,7 +8,7 @@ import numpy as np
 
 from ..operations.shapes import expand_dims, full, reduce_sum, reshape
 from ..operations.slicing import pad, slice_in_dim
-from ..trace.tracer import TracerBase
+from ..trace.concrete_values import require_known
 from ..trace.values import aval_of
 from . import ufuncs
 from .creation import ones
@@ -135,9 +135,8 @@ def _trim_leading_zeros(p: Any, tolerance: float, name: str) -> Any:
     """
     if shape_of(p) == (1,) and not tolerance:  # an empty polynomial equals a single zero
         return p
-    concrete = p.concrete() if isinstance(p, TracerBase) else p
-    if concrete is None:
-        raise TypeError(f"{name} of {p!r} with trim_leading_zeros: which are zeros is not known while tracing")
+    fix = "With trim_leading_zeros=False zeros stay."
+    concrete = require_known(p, name, "the number of coefficients without leading zeros", fix)
     aval = aval_of(p)
     if len(aval.shape) != 1:
         raise ValueError(f"polynomials are arrays with one axis, got shape {aval.shape}")

@@ -379,8 +379,10 @@ def _is_inexact(dtype: np.dtype[Any]) -> bool:
 def to_inexact(dtype: Any) -> np.dtype[Any]:
     """Return a floating-point or complex dtype unchanged, and for other dtypes the float they are converted to.
 
-    Booleans and integers up to 32 bits give float32, wider ones the default float.
+    Booleans and integers up to 32 bits give float32, wider ones the default float. Raises TypeError for float0.
     """
+    if dtype == dtypes.float0:
+        raise dtypes.float0_error()
     canonical_dtype = to_canonical_dtype(dtype)
     if _is_inexact(canonical_dtype):
         return canonical_dtype

@@ -16,6 +16,7 @@ from ..errors import ConcretizationTypeError
 from ..ir.avals import make_aval
 from ..operations.conversion import convert_element_type
 from ..operations.shapes import zeros_of
+from ..trace.concrete_values import require_known
 from ..trace.tracer import TracerBase
 from ..trace.values import aval_of
 from . import logic, ufuncs
@@ -197,7 +198,8 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
     if len(shape_of(x)) != 1:
         raise ValueError(f"bincount takes one axis, got shape {shape_of(x)}; ravel it")
     if length is None:
-        numbers = np.asarray(x)
+        fix = "Pass length=, how many counts there are; larger numbers are not counted."
+        numbers = np.asarray(require_known(x, "bincount", "how many counts there are", fix))
         length = max(int(numbers.max()) + 1 if numbers.size else 0, whole_number(minlength, "minlength"))
     if weights is not None and shape_of(weights) != shape_of(x):
         raise ValueError(

@@ -14,6 +14,7 @@ from ..operations import sorting
 from ..operations.conversion import convert_element_type
 from ..operations.shapes import broadcasted_iota, expand_dims, full, reshape
 from ..operations.slicing import slice_in_dim
+from ..trace.concrete_values import require_known
 from ..trace.tracer import TracerBase
 from ..trace.values import aval_of
 from . import logic, reductions, ufuncs
@@ -28,11 +29,11 @@ from .repeating import flip
 from .shaping import broadcast_to, moveaxis, ravel, shape_of
 from .taking import take
 
+_OUTSIDE = "Call it outside of the traced function, or select with a mask: where(mask, x, fill) keeps the shape."
+
 
 def _require_concrete(x: Any, name: str) -> np.ndarray[Any, Any]:
-    value = x.concrete() if isinstance(x, TracerBase) else x
-    if value is None:
-        raise TypeError(f"{name} of {x!r}: how many elements the result has is not known while tracing")
+    value = require_known(x, name, "how many elements the result has", _OUTSIDE)
     aval_of(value)
     return np.asarray(value)
 

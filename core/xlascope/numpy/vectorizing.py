@@ -49,7 +49,7 @@ def vectorize(
 
     With a ``signature`` such as ``"(n,m),(m)->(n)"`` the function takes arrays with those axes, and the axes
     before them are mapped over. ``excluded`` names arguments, by position or name, that are passed unchanged, as
-    keyword arguments always are.
+    keyword arguments and None always are.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.vectorize(lambda x, y: x * y + 1)(jnp.arange(3), 2))
@@ -69,15 +69,30 @@ def vectorize(
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         if not args:
             raise TypeError(f"a vectorized function takes at least one positional argument{about}")
-        positions = [i for i in range(len(args)) if i not in excluded_set]
+        included = [i for i in range(len(args)) if i not in excluded_set]
+        positions = [i for i in included if args[i] is not None]
+        cores = parsed if len(positions) == len(included) else _without_none(parsed, [args[i] for i in included], about)
 
         def call_with_mapped(*mapped: Any) -> Any:
             by_position = dict(zip(positions, mapped, strict=True))
             return pyfunc(*(by_position.get(i, x) for i, x in enumerate(args)), **kwargs)
 
-        return _map_leading_axes(call_with_mapped, [asarray(args[i]) for i in positions], parsed, about)
+        return _map_leading_axes(call_with_mapped, [asarray(args[i]) for i in positions], cores, about)
 
     return wrapper
+
+
+def _without_none(signature: CoreSignature | None, operands: Sequence[Any], about: str) -> CoreSignature | None:
+    """Return a signature without the operands that are None, which are passed on unchanged.
+
+    Raises ValueError for one with core axes. ``about`` is the text that the message ends with.
+    """
+    if signature is None or len(signature.operands) != len(operands):
+        return signature
+    pairs = list(zip(operands, signature.operands, strict=True))
+    if wrong := [i for i, (x, core) in enumerate(pairs) if x is None and core]:
+        raise ValueError(f"argument {wrong[0]} is None, and its signature is {_format_core(pairs[wrong[0]][1])}{about}")
+    return signature._replace(operands=tuple(core for x, core in pairs if x is not None))
 
 
 def _map_leading_axes(

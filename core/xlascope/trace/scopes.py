@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from ..ir.atoms import NO_LINE, Origin
 from ..runtime.boot import in_trace
+from .constant_folding_trace import ConstantFoldingTrace
 from .source import user_line, where_text
 from .state import STATE
 
@@ -73,9 +74,9 @@ def named_call(fun: Function, *, name: str | None = None) -> Function:
 
 @contextlib.contextmanager
 def ensure_compile_time_eval() -> Iterator[None]:
-    """Run the operations inside now, whatever is being traced: their results are constants of the program.
+    """Run operations inside now, whatever is being traced: their results are constants of the program.
 
-    Their operands must not be traced values.
+    An operation with a traced operand is traced as outside.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> @xs.jit
@@ -89,7 +90,8 @@ def ensure_compile_time_eval() -> Iterator[None]:
     """
     trace, origin, was_in_trace = STATE.trace, STATE.origin, in_trace.value
     try:
-        STATE.trace = STATE.origin = None
+        if trace is not None and trace.__class__ is not ConstantFoldingTrace:
+            STATE.trace = ConstantFoldingTrace(trace)
         in_trace.set_local(False)
         yield
     finally:

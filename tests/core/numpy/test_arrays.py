@@ -82,6 +82,25 @@ def test_array_does_not_follow_changes_of_its_source() -> None:
     assert x[0] == 1.0
 
 
+@pytest.mark.parametrize(
+    ("shape", "dtype", "text"),
+    [
+        ((0,), "float32", "Array([], shape=(0,), dtype=float32)"),
+        ((0, 3), "bfloat16", "Array([], shape=(0, 3), dtype=bfloat16)"),
+        ((2, 0), "int32", "Array([], shape=(2, 0), dtype=int32)"),
+        ((1, 1), "int32", "Array([[0]], dtype=int32)"),
+    ],
+)
+def test_an_array_without_elements_shows_its_shape(shape, dtype, text) -> None:
+    assert repr(jnp.zeros(shape, dtype)) == text
+
+
+def test_formats_of_numbers_are_for_numbers() -> None:
+    assert f"{jnp.float32(1.25):.1f} {jnp.arange(2)}" == "1.2 [0 1]"
+    with pytest.raises(TypeError, match=r"'.2f' is for one number, and this is an array of shape \(3,\)"):
+        f"{jnp.asarray(X):.2f}"
+
+
 def test_arrays_cannot_be_changed_in_place() -> None:
     x = jnp.asarray(X)
     with pytest.raises(TypeError, match=r"x\.at\[index\]\.set"):

@@ -132,3 +132,24 @@ def test_the_gradient_at_a_minimum_by_its_conditions(method: str) -> None:
 
     with settings.enable_x64():
         np.testing.assert_allclose(xs.jit(xs.jacrev(place))(RIGHT / 4), np.eye(5), atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "options", [{"eigvals_only": True}, {"eigvals_only": True, "select": "i", "select_range": (1, 2)}]
+)
+@pytest.mark.parametrize("offdiagonal", [np.array([1.0, 2.0]), np.array([1.0 + 0.5j, 2.0 - 1.0j])])
+def test_eigenvalues_of_a_tridiagonal_matrix_have_derivatives_by_both_triangles(offdiagonal, options):
+    """Against finite differences: half of the derivative by the off-diagonal was missing (jax's is wrong, too)."""
+    with xs.enable_x64(True):
+        diagonal, tangents = (
+            np.array([1.0, 2.0, 3.0]),
+            (np.array([0.3, -0.2, 0.9]), offdiagonal * np.array([0.7, -0.4])),
+        )
+
+        def values(d, e):
+            return xs.scipy.linalg.eigh_tridiagonal(d, e, **options)
+
+        step = 1e-6
+        moved = [values(diagonal + s * tangents[0], offdiagonal + s * tangents[1]) for s in (step, -step)]
+        derivative = xs.jvp(values, (diagonal, offdiagonal), tangents)[1]
+        np.testing.assert_allclose(derivative, (moved[0] - moved[1]) / (2 * step), rtol=1e-7)

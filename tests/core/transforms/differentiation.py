@@ -22,6 +22,12 @@ def zero0(*shape: int) -> Any:
 # What a call gives. ``f`` takes two numbers, ``tree`` a dictionary. ---------------------------------------------------
 
 CALLS = """
+lib.grad(lambda x: with_slope(x, lambda x, t: 0.0))(2.0)
+lib.jit(lib.grad(lambda x: with_slope(x, lambda x, t: np.float32(3)) * x))(2.0)
+lib.grad(lambda x: with_slope(x, lambda x, t: np.ones(3, np.float32)).sum())(jnp.asarray(V))
+lib.vmap(lib.grad(lambda x: with_slope(x, lambda x, t: 3.0) * x))(jnp.asarray(V))
+jnp.zeros_like(zero0(2))
+jnp.zeros((2, 3), zero0().dtype)
 lib.grad(f)(3.0, 4.0)
 lib.grad(f, 1)(3.0, 4.0)
 lib.grad(f, -1)(3.0, 4.0)
@@ -352,8 +358,23 @@ def scope(lib: Any) -> dict[str, Any]:
     def tree(d):
         return {"out": jnp.sin(d["a"]) * d["b"][0], "sum": jnp.sum(d["a"] ** 2) * d["b"][0]}
 
+    def with_slope(x, slope):
+        """x, with a rule that takes slope(x, tangent) for the tangent."""
+        rule = lib.custom_jvp(lambda x: x * 1.0)
+        rule.defjvp(lambda primals, tangents: (rule(*primals), slope(*primals, *tangents)))
+        return rule(x)
+
     return {
-        **{"lib": lib, "jnp": jnp, "np": np, "f": f, "tree": tree, "zero0": zero0, "stop": lib.lax.stop_gradient},
+        **{
+            "lib": lib,
+            "jnp": jnp,
+            "np": np,
+            "f": f,
+            "with_slope": with_slope,
+            "tree": tree,
+            "zero0": zero0,
+            "stop": lib.lax.stop_gradient,
+        },
         **{"V": V, "M": M, "Z": Z, "Point": Point, "S": lib.ShapeDtypeStruct},
     }
 

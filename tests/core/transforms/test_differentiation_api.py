@@ -67,6 +67,34 @@ def test_a_call_gives_what_jax_gives(row, jax_calls):
     same(TABLE.value_of(xs, row), jax_calls[row])
 
 
+@pytest.mark.parametrize(
+    "row",
+    [
+        "jnp.ones(2) - lib.grad(lambda n: 2.0 * n.sum(), allow_int=True)(np.arange(2))",
+        "jnp.sin(zero0())",
+        "jnp.where(True, zero0(), 1.0)",
+        "lib.jit(lambda g: g * 2)(zero0(2))",
+    ],
+)
+def test_computing_with_float0_says_what_it_is(row):
+    with pytest.raises(TypeError, match="float0 holds no numbers"):
+        eval(row, TABLE.scope(xs))
+
+
+@pytest.mark.parametrize(
+    ("jacobian", "weak"),
+    [(xs.jacrev, [False, True]), (xs.jacfwd, [False, False]), (xs.hessian, [False, False, True, True])],
+)
+def test_jacobians_are_as_weakly_typed_as_what_they_are_the_derivative_by(jacobian, weak):
+    """As in jax: of reverse mode as weak as the arguments, of forward mode as the result."""
+    gradient = jacobian(lambda p: p["a"] @ p["a"] * p["b"])({"a": np.ones(2, np.float32), "b": 2.0})
+    assert [x.weak_type for x in xs.tree.leaves(gradient)] == weak
+    assert [x.weak_type for x in (jacobian(lambda x: x**3)(2.0), jacobian(lambda x: x**3)(np.float32(2)))] == [
+        True,
+        False,
+    ]
+
+
 @pytest.mark.parametrize("row", TABLE.MISUSES)
 def test_a_misuse_raises_what_jax_raises_and_says_what_is_wrong(row, jax_misuses):
     names = {"TypeError": TypeError, "ValueError": ValueError, "NotImplementedError": NotImplementedError}

@@ -16,6 +16,7 @@ from ...transforms.differentiate import linearize
 from ..programs.call import JitCall
 from ..programs.function_names import name_of
 from ..programs.values import operand_aval
+from .remat import Name
 
 
 def saved_residuals(f: Callable[..., Any], *args: Any, **kwargs: Any) -> list[tuple[ShapedArray, str]]:
@@ -46,7 +47,7 @@ def saved_residuals(f: Callable[..., Any], *args: Any, **kwargs: Any) -> list[tu
     ]
     residuals += [(v.aval, "from a constant") for v in jaxpr.constvars if id(v) in residual_ids]
     for _, _, outputs, *_ in jaxpr.raw:
-        residuals += [(v.aval, f"output of {_describe_producer(jaxpr, v)}") for v in outputs if id(v) in residual_ids]
+        residuals += [(v.aval, _describe_producer(jaxpr, v)) for v in outputs if id(v) in residual_ids]
     return residuals
 
 
@@ -78,9 +79,9 @@ def _argument_names(f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str
 
 
 def _describe_producer(jaxpr: Jaxpr, variable: Any) -> str:
-    """Return the name and user line of the operation that computes ``variable``, an output of an equation of ``jaxpr``.
+    """Return which operation computes ``variable``, an output of an equation of ``jaxpr``, and its user line.
 
-    Jitted functions are searched for the operation inside them.
+    A value that ``checkpoint_name`` named has that name. Jitted functions are searched for the operation inside them.
     """
     for operation, _, outputs, code, lasti, _ in jaxpr.raw:
         for i, v in enumerate(outputs):
@@ -90,5 +91,6 @@ def _describe_producer(jaxpr: Jaxpr, variable: Any) -> str:
                 inner = operation.jaxpr.jaxpr
                 if any(inner.outvars[i] is w for equation in inner.raw for w in equation[2]):
                     return _describe_producer(inner, inner.outvars[i])
-            return f"{operation.name}{where_text(locate(code, lasti))}"
+            origin = f"named {operation.label!r}" if isinstance(operation, Name) else f"output of {operation.name}"
+            return f"{origin}{where_text(locate(code, lasti))}"
     raise AssertionError("a value that no equation makes")

@@ -10,6 +10,7 @@ from ...dtypes import is_differentiable
 from ...ir.markers import ZERO
 from ...operations.barriers import stop_gradient
 from ...operations.tangent_arithmetic import sum_tangents
+from ...trace.operand_coercion import to_array
 from ...trace.source import here
 from ...trace.values import aval_of
 from ..programs.function_names import name_of
@@ -137,7 +138,7 @@ class custom_jvp(CustomDerivativeFunction):  # noqa: N801  (a decorator)
 
 
 def _check_tangent(name: str, tangent: Any, result: Any) -> Any:
-    """Return a tangent that a rule returned; ZERO if it is zero or its result's dtype is not differentiable.
+    """Return a tangent that a rule returned, as an array; ZERO if it is zero or its result is not differentiable.
 
     ``name`` describes the rule. Raises TypeError if the tangent's type does not match that of ``result``.
     """
@@ -151,4 +152,4 @@ def _check_tangent(name: str, tangent: Any, result: Any) -> Any:
             f"{name} has to return tangents of the results' types: for a result of type {aval.str_short()} it returned "
             f"a tangent of type {actual.str_short()}{here()}"
         )
-    return tangent if is_differentiable(aval.dtype) else ZERO
+    return to_array(tangent) if is_differentiable(aval.dtype) else ZERO

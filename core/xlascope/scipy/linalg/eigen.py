@@ -119,7 +119,8 @@ def _eigh_tridiagonal(d: Any, e: Any, only: bool, bounds: tuple[int, ...] | None
     d, e = promote_dtypes_inexact(d, e)
     if d.ndim != 1 or e.shape != (d.shape[0] - 1,):
         raise ValueError(f"eigh_tridiagonal takes n and n - 1 elements, got shapes {d.shape} and {e.shape}{here()}")
-    matrix = jnp.diag(d) + jnp.diag(e, -1)
+    # Both triangles: the values come from one of them, but the derivative of eigh takes the tangent of the whole.
+    matrix = jnp.diag(d) + jnp.diag(e, -1) + jnp.diag(jnp.conj(e), 1)
     values, vectors = jnp.linalg.eigh(matrix, symmetrize_input=False)
     if bounds is not None:
         first, last = bounds[0], bounds[1] + 1

@@ -130,9 +130,22 @@ def _to_repr(self: Any) -> str:
     if not _can_be_fetched(self):
         return f"Array(shape={self.aval.shape}, dtype={self.aval.dtype.name})"
     weak = ", weak_type=True" if self.aval.weak_type else ""
-    end = f", dtype={self.aval.dtype.name}{weak})"
+    shape = "" if self.aval.size else f", shape={self.aval.shape}"  # which the brackets do not show
+    end = f"{shape}, dtype={self.aval.dtype.name}{weak})"
     body = np.array2string(_host_value(self), separator=", ", prefix="Array(")
     return f"Array({body}{end}"
+
+
+def _to_format(self: Any, spec: str) -> str:
+    if self.aval.shape == ():
+        return format(_host_value(self)[()], spec)
+    try:
+        return format(str(self), spec)
+    except ValueError:
+        raise TypeError(
+            f"the format {spec!r} is for one number, and this is an array of shape {self.aval.shape}. Format its "
+            "elements, or set the digits: with numpy.printoptions(precision=2)"
+        ) from None
 
 
 def watch_waits() -> None:
@@ -237,9 +250,7 @@ _ARRAY_MEMBERS = {
     "__index__": _to_index,
     "__repr__": _to_repr,
     "__str__": lambda self: str(_host_value(self)),
-    "__format__": lambda self, spec: (
-        format(_host_value(self)[()], spec) if self.aval.shape == () else format(str(self), spec)
-    ),
+    "__format__": _to_format,
     "__setitem__": _setitem,
     "__delitem__": _delitem,
     "__reduce__": _reduce,
