@@ -52,7 +52,7 @@ def measure() -> int:
     kinds = ("not slow and not live", "not slow and live")
     code = max(contexts.record(sources, [*side_by_side, "-m", kind]) for kind in kinds)  # a failure stops neither
     missing = sorted(set(durations.read_costs()) - contexts.Contexts().tests())
-    print(f"{len(missing)} tests that ran have no coverage: the process that ran them ended early")
+    print(f"{len(missing)} tests that ran have no coverage: a test before them took the place of coverage's tracer")
     return code
 
 

@@ -6,7 +6,6 @@ starts (those begin coverage through a file in site-packages, and have the name 
 
 from __future__ import annotations
 
-import itertools
 import os
 import sqlite3
 import subprocess
@@ -28,10 +27,6 @@ VARIABLE = "XLASCOPE_TESTS_CONTEXT"
 #: The context of what no test runs: imports at the beginning of a process.
 NO_TEST = "none"
 
-#: A process that a test ends takes along what it has not saved: after so many tests it saves.
-TESTS_UNTIL_SAVED = 50
-_numbers = itertools.count(1)
-
 _STARTER = Path(sysconfig.get_path("purelib")) / "xlascope_tests_coverage.pth"
 _SETTINGS = """[run]
 source = {sources}
@@ -47,9 +42,10 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     """Let what runs from now on count for this test."""
     os.environ[VARIABLE] = item.nodeid
     if running := coverage.Coverage.current():
+        if sys.gettrace() is None and sys.version_info < (3, 12):  # a test has taken the place of coverage's tracer
+            running.stop()
+            running.start()
         running.switch_context(item.nodeid)
-        if next(_numbers) % TESTS_UNTIL_SAVED == 0:
-            running.save()
 
 
 def record(sources: Iterable[Path], pytest_arguments: Sequence[str]) -> int:

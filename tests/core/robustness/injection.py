@@ -45,10 +45,11 @@ class Calls:
         self.place = ""
 
     def __enter__(self) -> None:
+        self._before = sys.getprofile()
         sys.setprofile(self._event)
 
     def __exit__(self, *_: object) -> None:
-        sys.setprofile(None)
+        sys.setprofile(self._before)
 
     def _event(self, frame: Any, event: str, argument: Any) -> None:
         code = frame.f_code
@@ -79,10 +80,11 @@ class Lines:
         self.place = ""
 
     def __enter__(self) -> None:
+        self._before = sys.gettrace()  # that of coverage, where it runs
         sys.settrace(self._entered)
 
     def __exit__(self, *_: object) -> None:
-        sys.settrace(None)
+        sys.settrace(self._before)
 
     def _entered(self, frame: Any, event: str, argument: Any) -> Any:
         return self._line if frame.f_code.co_filename.startswith(ROOT) else None
