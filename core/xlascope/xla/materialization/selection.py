@@ -5,7 +5,6 @@ Only programs of which XLA would compute a good part repeatedly are changed.
 
 from __future__ import annotations
 
-import functools
 import itertools
 import operator
 from collections.abc import Mapping, Sequence, Set
@@ -67,7 +66,7 @@ def estimate_kernels(graph: ValueGraph, outcome: FusionOutcome) -> FusionEstimat
     included = (1 << len(roots)) - 1 - excluded
     if excluded:
         roots = [root for number, root in enumerate(roots) if not excluded >> number & 1]
-        for value in [value for value, op_name in enumerate(graph.kind) if op_name == "reshape"]:
+        for value in itertools.compress(itertools.count(), map("reshape".__eq__, graph.kind)):
             counts[value] = (outcome.computed[value] & included).bit_count()
     readers = map(int.bit_count, map(included.__and__, outcome.read) if excluded else outcome.read)
     read_bytes = sum(map(operator.mul, readers, [value_size.bytes for value_size in size]))
@@ -83,11 +82,14 @@ def estimate_kernels(graph: ValueGraph, outcome: FusionOutcome) -> FusionEstimat
 
 def _reshape_only_kernels(graph: ValueGraph, outcome: FusionOutcome) -> int:
     """Return the kernels, as a bit set, that only reshape what is in memory, so that nothing runs."""
-    kind = graph.kind
-    kernels = sum([1 << number for number, root in enumerate(outcome.roots) if kind[root] == "reshape"])
-    if kernels:
-        computed = itertools.compress(outcome.computed, map("reshape".__ne__, kind))
-        kernels &= ~functools.reduce(operator.or_, computed, 0)
+    kind, kernels = graph.kind, 0
+    for number, root in enumerate(outcome.roots):
+        value = root
+        while kind[value] == "reshape":
+            (value,) = graph.operands[value]
+            if not outcome.computed[value] >> number & 1:
+                kernels |= 1 << number
+                break
     return kernels
 
 
