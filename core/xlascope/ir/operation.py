@@ -443,8 +443,7 @@ class Operation(metaclass=OperationType):
         """Return the StableHLO operation that :meth:`to_stablehlo` emits on the same operands, with its attributes.
 
         None if it emits several, or if they depend on the types of the operands. Lowering emits the operation itself
-        then, and does not call :meth:`to_stablehlo`. If the class ``broadcasts_operands``, this is done only where
-        all operands have the type of the result.
+        then, and does not call :meth:`to_stablehlo`. If the class ``broadcasts_operands``, it broadcasts them before.
         """
         return None
 

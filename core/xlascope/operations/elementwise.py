@@ -87,10 +87,7 @@ def stretch_values(builder: Any, operands: Sequence[Any]) -> Sequence[Any]:
             break
     else:
         return operands
-    return [
-        value if x.aval.shape == shape else builder.broadcast_atom(value, x, shape)
-        for value, x in zip(operands, builder.inputs, strict=True)
-    ]
+    return builder.stretch(operands, builder.inputs, shape)  # type: ignore[no-any-return]
 
 
 def align(operands: Sequence[Any], axes: Sequence[Any]) -> list[Any]:

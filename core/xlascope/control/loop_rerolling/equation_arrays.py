@@ -7,6 +7,7 @@ merges, orders and numbers its equations ten times as fast.
 from __future__ import annotations
 
 import functools
+import heapq
 import itertools
 import operator
 from collections.abc import Sequence
@@ -18,111 +19,97 @@ from ...ir.avals import ShapedArray
 from ...ir.jaxpr import Jaxpr, Literal, RawEquation
 from ...operations.slicing import Slice
 from .loop_ir import bytes_of
-from .normalized_steps import RESHAPES, OperationTable, RerollStep, find_needed, literal_key
+from .normalized_steps import RESHAPES, OperationTable, RerollStep, literal_key
 from .repeated_regions import RepeatedRegion, number_by_appearance
 
 #: Equations with more operands are numbered one by one.
 _MAX_COLUMNS = 4
-#: Rounds in which equations are dropped or merged: one more than there are such equations that depend on each other.
-_MAX_ROUNDS = 40
 #: Numbers of rows stay below it, so that they do not overflow.
 _MAX_NUMBER = 1 << 62
 
 
 class EquationArrays:
-    """Steps of a program as arrays: ``numbers`` has the index of each step's equation, ``operations`` their facts.
+    """Steps of a program as arrays: ``order`` has the index of each step's equation, ``operations`` their facts.
 
     ``kinds`` are equal for steps that may be the same step of a loop's body, and ``kinds_with_operands`` if they take
-    the same operands of the program as well. ``merged`` is False for a program in which too many equal equations depend
-    on each other: then the arrays are not complete.
+    the same operands of the program as well. Variables, literals and types are keys by identity.
     """
 
     def __init__(self, jaxpr: Jaxpr, operations: OperationTable) -> None:
         self.operations = operations
         self._read(jaxpr.raw)
-        #: The indices of the equations in the program.
-        self.numbers = self._find_needed(jaxpr)
-        if len(self.numbers) < len(jaxpr.raw):
-            self._select(self.numbers)
-        count = len(self.equations)
-        self.representatives = np.arange(count)
-        self.merged = self._merge_duplicates()
+        #: Whether each equation has no effects, and no result depends on it.
+        self.is_dead = self._find_dead(jaxpr)
+        #: The first equal equation of each equation.
+        self.representatives = self._merge_duplicates()
         self.order = self._hoist(jaxpr)
 
     def _read(self, equations: Sequence[RawEquation]) -> None:
         """Set the arrays of equations that do not depend on which are merged."""
         self.equations, count = equations, len(equations)
-        operations, inputs, outputs, *_ = zip(*equations, strict=True)
-        ids = list(map(id, operations))
-        for operation in dict(zip(ids, operations, strict=True)).values():
-            self.operations.add(operation)
-        self.atoms = list(itertools.chain.from_iterable(inputs))
+        operations, inputs, outputs = (list(map(operator.itemgetter(part), equations)) for part in range(3))
         self.counts = np.fromiter(map(len, inputs), np.int64, count)
         self.offsets = np.concatenate(([0], np.cumsum(self.counts)))
         self.output_counts = np.fromiter(map(len, outputs), np.int64, count)
-        self.output_offsets = np.concatenate(([0], np.cumsum(self.output_counts)))
+        output_offsets = np.concatenate(([0], np.cumsum(self.output_counts)))
         #: The number of the first result of each equation, and of all results.
-        self.first_outputs, self.result_count = self.output_offsets[:-1], int(self.output_offsets[-1])
-        self.codes, self.is_literal = self._number_values(list(itertools.chain.from_iterable(outputs)))
-        rows = {key: row for row, key in enumerate(self.operations)}
-        facts = np.array(list(self.operations.values()), np.int64).reshape(-1, 4)
-        facts = facts[np.fromiter(map(rows.__getitem__, ids), np.int64, count)]
+        self.first_outputs, self.result_count = output_offsets[:-1], int(output_offsets[-1])
+        #: The values of all results and after them of all other operands, one of each: their indices are their numbers.
+        self.values = list(itertools.chain.from_iterable(outputs))
+        self._result_numbers = dict(zip(self.values, itertools.count()))
+        self.codes = self._number_operands(list(itertools.chain.from_iterable(inputs)))
+        self.is_literal = np.zeros(len(self.values), np.bool_)
+        self.is_literal[self.result_count :] = [x.__class__ is Literal for x in self.values[self.result_count :]]
+        ids = list(map(id, operations))
+        different = dict(zip(ids, operations, strict=True))
+        rows = dict(zip(different, itertools.count()))
+        facts = np.array(
+            [(*self.operations.add(x), x.__class__ is Slice, x.__class__ in RESHAPES) for x in different.values()],
+            np.int64,
+        )[np.fromiter(map(rows.__getitem__, ids), np.int64, count)]
         self.operation_numbers = facts[:, 0]
-        self.has_effects, self.can_merge, self.is_unique = facts[:, 1:].T.astype(np.bool_)
+        self.has_effects, self.can_merge, self.is_unique, self.is_slice, self.is_reshape = facts[:, 1:].T.astype(bool)
 
-    def _find_needed(self, jaxpr: Jaxpr) -> np.ndarray:
-        """Return the indices of the equations that have effects or that results depend on."""
-        output_count, count = int(self.output_offsets[-1]), len(self.equations)
+    def _number_operands(self, atoms: Sequence[Any]) -> np.ndarray:
+        """Return the number of the value of each operand, and extend ``values`` with those that are no results."""
+        numbers, values = self._result_numbers, self.values
+        codes = np.fromiter(map(numbers.get, atoms, itertools.repeat(-1)), np.int64, len(atoms))
+        outside = np.flatnonzero(codes < 0)
+        numbers_of_atoms: dict[Any, int] = {}
+        literals: dict[Any, int] = {}
+        for x in map(atoms.__getitem__, outside.tolist()):
+            if x in numbers_of_atoms:
+                continue
+            numbers_of_atoms[x] = number = (
+                len(values) if x.__class__ is not Literal else literals.setdefault(literal_key(x), len(values))
+            )
+            if number == len(values):
+                values.append(x)
+        codes[outside] = [numbers_of_atoms[atoms[position]] for position in outside.tolist()]
+        return codes
+
+    def _find_dead(self, jaxpr: Jaxpr) -> np.ndarray:
+        """Return for each equation whether it has no effects and no result depends on it."""
+        uses = np.bincount(self.codes, minlength=self.result_count)[: self.result_count]
+        numbers = self._result_numbers
+        uses[[numbers[v] for v in jaxpr.outvars if v in numbers]] += 1
+        count = len(self.equations)
         owners = np.repeat(np.arange(count), self.output_counts)
-        results = set(map(id, jaxpr.outvars))
-        is_dead = np.zeros(count, np.bool_)
-        may_be_dead = ~self.has_effects
-        for _ in range(_MAX_ROUNDS):
-            used = self.codes[np.repeat(~is_dead, self.counts)] if is_dead.any() else self.codes
-            is_used = np.bincount(used, minlength=output_count)[:output_count] > 0
-            unused = may_be_dead & ~is_dead & (np.bincount(owners[is_used], minlength=count) == 0)
-            for number in np.flatnonzero(unused).tolist():
-                if results.isdisjoint(map(id, self.equations[number][2])):
-                    is_dead[number] = True
-                else:
-                    unused[number] = may_be_dead[number] = False
-            if not unused.any():
-                return np.flatnonzero(~is_dead)
-        return np.array(find_needed(jaxpr, self.operations), np.int64)
-
-    def _select(self, needed: np.ndarray) -> None:
-        """Drop all equations but those with these indices; the numbers of values stay."""
-        is_needed = np.zeros(len(self.equations), np.bool_)
-        is_needed[needed] = True
-        positions = np.flatnonzero(np.repeat(is_needed, self.counts))
-        self.atoms = [self.atoms[position] for position in positions.tolist()]
-        self.codes, self.is_literal = self.codes[positions], self.is_literal[positions]
-        self.equations = [self.equations[number] for number in needed.tolist()]
-        self.counts, self.output_counts = self.counts[needed], self.output_counts[needed]
-        self.first_outputs = self.first_outputs[needed]
-        self.offsets = np.concatenate(([0], np.cumsum(self.counts)))
-        self.operation_numbers, self.has_effects = self.operation_numbers[needed], self.has_effects[needed]
-        self.can_merge, self.is_unique = self.can_merge[needed], self.is_unique[needed]
-
-    def _number_values(self, outputs: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
-        """Return a number for the value of each operand, equal for equal values, and whether it is a literal.
-
-        ``outputs`` are the results of all equations. Their indices are their numbers, others come after.
-        """
-        atoms, count = self.atoms, len(outputs)
-        numbers: dict[int, int] = dict(zip(map(id, outputs), range(count), strict=True))
-        codes = np.fromiter(map(numbers.get, map(id, atoms), itertools.repeat(-1)), np.int64, len(atoms))
-        is_literal = np.zeros(len(atoms), np.bool_)
-        keys: dict[Any, int] = {}
-        literals: dict[int, Any] = {}
-        for position in np.flatnonzero(codes < 0).tolist():
-            x = atoms[position]
-            key: Any = id(x)
-            if x.__class__ is Literal:
-                is_literal[position] = True
-                key = literals.get(id(x)) or literals.setdefault(id(x), literal_key(x))
-            codes[position] = count + keys.setdefault(key, len(keys))
-        return codes, is_literal
+        used_results = np.bincount(owners[uses > 0], minlength=count)
+        is_dead: np.ndarray = (used_results == 0) & ~self.has_effects
+        pending = np.flatnonzero(is_dead).tolist()
+        while pending:
+            number = pending.pop()
+            for code in self.codes[self.offsets[number] : self.offsets[number + 1]].tolist():
+                if code >= self.result_count:
+                    continue
+                uses[code] -= 1
+                owner = int(owners[code])
+                used_results[owner] -= not uses[code]
+                if not (uses[code] or used_results[owner] or self.has_effects[owner]):
+                    is_dead[owner] = True
+                    pending.append(owner)
+        return is_dead
 
     def _number_rows(self, first: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Return a number for each equation, equal where ``first`` and the entries of its operands are equal.
@@ -149,53 +136,46 @@ class EquationArrays:
                 rows[row] = begin + numbers.setdefault(key, len(numbers))
         return rows
 
-    def _merge_duplicates(self) -> bool:
-        """Set the first equal equation of each, and return whether all are found; operands get its results' numbers."""
+    def _merge_duplicates(self) -> np.ndarray:
+        """Return the first equal equation of each; operands get the numbers of its results."""
         count = len(self.equations)
-        original = self.codes
-        for _ in range(_MAX_ROUNDS):
-            rows = self._number_rows(self.operation_numbers, self.codes)
-            _, first, inverse = np.unique(rows, return_index=True, return_inverse=True)
-            representatives = np.where(self.can_merge, first[inverse], np.arange(count))
-            if np.array_equal(representatives, self.representatives):
-                return True
-            self.representatives = representatives
-            replaced = np.arange(max(int(original.max(initial=0)) + 1, self.result_count))
-            duplicates = np.flatnonzero(representatives != np.arange(count))
-            for index in range(int(self.output_counts.max(initial=0))):
-                several = duplicates[self.output_counts[duplicates] > index]
-                replaced[self.first_outputs[several] + index] = self.first_outputs[representatives[several]] + index
-            self.codes = replaced[original]
-        return False
+        rows = self._number_rows(self.operation_numbers, self.codes)
+        dead = np.flatnonzero(self.is_dead)
+        rows[dead] = int(rows.max(initial=0)) + 1 + np.arange(len(dead))
+        _, first, inverse = np.unique(rows, return_index=True, return_inverse=True)
+        representatives = np.where(self.can_merge, first[inverse], np.arange(count))
+        if (representatives == np.arange(count)).all():
+            return representatives
+        merging = _DuplicateMerging(self, representatives)
+        merging.run()
+        replaced = np.arange(len(self.values))
+        replaced[list(merging.replaced)] = list(merging.replaced.values())
+        self.codes = replaced[self.codes]
+        return representatives
 
     def _hoist(self, jaxpr: Jaxpr) -> np.ndarray:
         """Return the indices of the equations that stay, those that come first in front."""
-        copies = np.bincount(self.representatives, minlength=len(self.equations))
-        equations, offsets, codes = self.equations, self.offsets, self.codes
-        classes = [equation[0].__class__ for equation in equations]
+        copies = np.bincount(self.representatives[~self.is_dead], minlength=len(self.equations))
+        offsets, codes = self.offsets, self.codes
         is_kept = copies > 0
-        slices = [n for n, operation in enumerate(classes) if operation is Slice and is_kept[n]]
+        slices = np.flatnonzero(self.is_slice & is_kept)
         arrays, slice_counts = np.unique(codes[offsets[slices]], return_counts=True)
         of_sliced = set(arrays[slice_counts > 1].tolist())
         is_candidate = copies > 1
-        is_candidate[slices] = True
-        is_candidate[[n for n, operation in enumerate(classes) if operation in RESHAPES and is_kept[n]]] = True
-        first_outside = self.result_count
+        if of_sliced:
+            is_candidate |= (self.is_slice | self.is_reshape) & is_kept
         available: set[int] = set()
+        outside = {*jaxpr.constvars, *jaxpr.invars}
         slice_codes: set[int] = set()
         early: list[int] = []
-        outside = set(map(id, (*jaxpr.constvars, *jaxpr.invars)))
         for number in np.flatnonzero(is_candidate).tolist():
-            begin, end = int(offsets[number]), int(offsets[number + 1])
-            operands = codes[begin:end].tolist()
-            if classes[number] is Slice:
+            operands = codes[offsets[number] : offsets[number + 1]].tolist()
+            if self.is_slice[number]:
                 is_slice = operands[0] in of_sliced
             else:
-                is_slice = classes[number] in RESHAPES and operands[0] in slice_codes
+                is_slice = bool(self.is_reshape[number]) and operands[0] in slice_codes
             if (is_slice or copies[number] > 1) and all(
-                code in available
-                or (code >= first_outside and (self.is_literal[begin + n] or id(self.atoms[begin + n]) in outside))
-                for n, code in enumerate(operands)
+                code in available or self.is_literal[code] or self.values[code] in outside for code in operands
             ):
                 results = range(
                     int(self.first_outputs[number]), int(self.first_outputs[number] + self.output_counts[number])
@@ -216,23 +196,24 @@ class EquationArrays:
         return number_by_appearance(rows[self.order])[0]
 
     @functools.cached_property
-    def _avals(self) -> list[ShapedArray]:
-        """Return the types of all operands."""
-        return list(map(operator.attrgetter("aval"), self.atoms))
+    def _avals(self) -> dict[ShapedArray, int]:
+        """Return the types of all values, with numbers from 0 on."""
+        return dict(zip(dict.fromkeys(map(operator.attrgetter("aval"), self.values)), itertools.count()))
 
     @functools.cached_property
     def _aval_numbers(self) -> np.ndarray:
-        """Return a number for the type of each operand."""
-        ids = list(map(id, self._avals))
-        numbers = dict(zip(dict.fromkeys(ids), itertools.count(), strict=False))
-        return np.fromiter(map(numbers.__getitem__, ids), np.int64, len(ids))
+        """Return the number of the type of each operand."""
+        avals = map(operator.attrgetter("aval"), self.values)
+        numbers = np.fromiter(map(self._avals.__getitem__, avals), np.int64, len(self.values))
+        of_operands: np.ndarray = numbers[self.codes]
+        return of_operands
 
     @functools.cached_property
     def kinds_with_operands(self) -> np.ndarray:
         """Return a number for each step, equal for steps of equal kinds that take the same operands of the program."""
         kinds = np.zeros(len(self.equations), np.int64)  # those of dropped equations stay 0
         kinds[self.order] = self.kinds
-        is_outside = (self.codes >= self.result_count) & ~self.is_literal
+        is_outside = (self.codes >= self.result_count) & ~self.is_literal[self.codes]
         numbers: dict[Any, int] = {}
         first = int(kinds.max(initial=0)) + 1
         steps = np.searchsorted(self.offsets, np.flatnonzero(is_outside), side="right") - 1
@@ -270,9 +251,8 @@ class EquationArrays:
         is_inside = codes < self.result_count
         producers = np.full(len(codes), -1)
         producers[is_inside] = step_of[owners[codes[is_inside]]]
-        producers[self.is_literal[positions]] = -2
-        different = {id(aval): aval for aval in self._avals}  # in the order of their numbers
-        sizes = np.array([bytes_of(aval) for aval in different.values()], np.float64)
+        producers[self.is_literal[codes]] = -2
+        sizes = np.array([bytes_of(aval) for aval in self._avals], np.float64)  # in the order of their numbers
         return offsets, codes, producers, sizes[self._aval_numbers[positions]]
 
     def min_copied_bytes(self, region: RepeatedRegion) -> float:
@@ -295,6 +275,71 @@ class EquationArrays:
         before = np.cumsum(weights)
         starts = offsets[region.begin : region.end - 2 * region.period + 1] - begin
         return float((before[starts + stride] - before[starts]).min())
+
+
+class _DuplicateMerging:
+    """Merging of equations that become equal when the results of equal ones get the same numbers.
+
+    ``representatives`` has the first of the equations that are equal to each as they are, and is changed in place.
+    ``replaced`` has the numbers of results that others stand for. Only equations that take values of several equal
+    equations are looked at, from the first to the last.
+    """
+
+    def __init__(self, arrays: EquationArrays, representatives: np.ndarray) -> None:
+        self.arrays, self.representatives = arrays, representatives
+        self.replaced: dict[int, int] = {}
+        #: By operation and operands, the first equation of those that have been looked at.
+        self.first: dict[tuple[int, ...], int] = {}
+        self.pending: list[int] = []
+        #: The equations that are, or have been, pending, or that nothing needs.
+        self.found = set(np.flatnonzero(arrays.is_dead).tolist())
+        codes = arrays.codes
+        self.codes, self.offsets = codes.tolist(), arrays.offsets.tolist()
+        self.operation_numbers = arrays.operation_numbers.tolist()
+        #: The equations that take each value, those of one value after those of another, and where these begin.
+        owners = np.repeat(np.arange(len(arrays.equations)), arrays.counts)
+        self.all_users = owners[np.argsort(codes, kind="stable")].tolist()
+        self.users_begin = np.concatenate(([0], np.cumsum(np.bincount(codes, minlength=arrays.result_count)))).tolist()
+
+    def run(self) -> None:
+        """Merge all equations that are equal."""
+        duplicates = np.flatnonzero(self.representatives != np.arange(len(self.representatives)))
+        for number in duplicates.tolist():
+            self.replace(number, int(self.representatives[number]), -1)
+        while self.pending:
+            number = heapq.heappop(self.pending)
+            first = self.first.setdefault(self.key(number), number)
+            if first != number and self.arrays.can_merge[number] and first != self.representatives[number]:
+                self.representatives[number] = first
+                self.replace(number, first, number)
+
+    def key(self, number: int) -> tuple[int, ...]:
+        """Return what is equal for equal equations: the operation's number and those of the operands."""
+        codes, replaced = self.codes[self.offsets[number] : self.offsets[number + 1]], self.replaced
+        return self.operation_numbers[number], *[replaced.get(code, code) for code in codes]
+
+    def replace(self, number: int, first: int, now: int) -> None:
+        """Let the results of an equation have the numbers of the ``first`` equal one's.
+
+        The equations that take results of either are to be looked at; those before ``now`` are as they are.
+        """
+        arrays = self.arrays
+        results, by = int(arrays.first_outputs[number]), int(arrays.first_outputs[first])
+        for index in range(int(arrays.output_counts[number])):
+            self.replaced[results + index] = by + index
+            for user in (*self.users(results + index), *self.users(by + index)):
+                if user in self.found:
+                    continue
+                self.found.add(user)
+                if user > now:
+                    heapq.heappush(self.pending, user)
+                else:
+                    self.first.setdefault(self.key(user), user)
+
+    def users(self, code: int) -> list[int]:
+        """Return the equations that take a value, by its number."""
+        users: list[int] = self.all_users[self.users_begin[code] : self.users_begin[code + 1]]
+        return users
 
 
 def _number(values: np.ndarray) -> np.ndarray:

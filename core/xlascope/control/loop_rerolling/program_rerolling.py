@@ -81,9 +81,8 @@ def reroll_by_rule(rule: RerollRule, program: ClosedJaxpr) -> ClosedJaxpr:
 
 def _reroll_called_programs(jaxpr: Jaxpr, rule: RerollRule) -> Jaxpr:
     """Return the program with loops in the programs that it calls or scans over; itself if nothing changes."""
-    operations = list(map(operator.itemgetter(0), jaxpr.raw))
-    different = dict(zip(map(id, operations), operations, strict=True)).values()
-    if not any(isinstance(operation, CallOperation | Scan) for operation in different):
+    kinds = set(map(type, map(operator.itemgetter(0), jaxpr.raw)))
+    if not any(issubclass(kind, CallOperation | Scan) for kind in kinds):
         return jaxpr
     raw = [_reroll_equation(equation, rule) for equation in jaxpr.raw]
     if all(a is b for a, b in zip(raw, jaxpr.raw, strict=True)):
@@ -141,9 +140,7 @@ def _may_have_worthwhile_regions(jaxpr: Jaxpr, rule: RerollRule, weights: Sequen
     if max(weights) >= MIN_LARGE_CALL_EQUATIONS and has_large_calls(jaxpr):  # whose order may change
         return True
     arrays = EquationArrays(jaxpr, OperationTable())
-    if not arrays.merged:
-        return True
-    step_weights = np.array(weights)[arrays.numbers[arrays.order]]
+    step_weights = np.array(weights)[arrays.order]
     costs = RegionCosts(step_weights, arrays.kinds, arrays.step, arrays.min_copied_bytes)
 
     def find(candidates: Sequence[RepeatedRegion]) -> None:
@@ -171,6 +168,9 @@ class _Weights(dict[int, int]):
 
     def of_all(self, operations: Sequence[Operation]) -> list[int]:
         """Return the numbers of equations of many operations, of which many are the same object."""
+        kinds: set[Any] = set(map(type, operations))
+        if not any(kind.composite for kind in kinds):
+            return [1] * len(operations)
         ids = list(map(id, operations))
         for operation in dict(zip(ids, operations, strict=True)).values():
             self.of(operation)

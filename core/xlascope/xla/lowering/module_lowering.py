@@ -172,9 +172,8 @@ def _find_used(jaxpr: Jaxpr) -> list[bool]:
 
 
 class _PlainType(NamedTuple):
-    """Type of values that an operation's rule returns as they are, with its MLIR type, alone and in a list."""
+    """MLIR type of values that an operation's rule returns as they are, alone and in a list."""
 
-    aval: ShapedArray
     mlir_type: Any
     mlir_types: list[Any]
 
@@ -182,7 +181,7 @@ class _PlainType(NamedTuple):
 class _SingleOperation(NamedTuple):
     """StableHLO operation, with its attributes, that an operation is lowered to as a whole; "" if there is none.
 
-    ``broadcasts`` says that this holds only where the operands have the type of the result.
+    ``broadcasts`` says that operands are broadcast to the shape of the result before.
     """
 
     operation: Operation
@@ -228,8 +227,8 @@ class _ModuleLowering:
         self.bodies: dict[tuple[int, int, Any, bool], str] = {}
         self.live_bodies: list[ClosedJaxpr] = []  # keeps bodies alive while their ids are keys
         self.lines: dict[tuple[int, int], Any] = {}
-        #: Types whose values an operation's rule returns as they are, by identity: hashing them costs more.
-        self.plain_types: dict[int, _PlainType] = {}
+        #: Types whose values an operation's rule returns as they are.
+        self.plain_types: dict[ShapedArray, _PlainType] = {}
         self.single_operations: dict[int, _SingleOperation] = {}
         self.callbacks: list[Callable[..., Any]] = []
         self.returns_token = False
@@ -338,21 +337,26 @@ class _ModuleLowering:
                 prefix + segment if origin is None or not origin.scope else scoped_name(prefix, origin.scope, segment)
             )
             builder.location = location = name_location(f"{scope}/{operation.name}", line)
-            is_binary = len(inputs) == 2
-            if is_binary:  # without a loop: most equations have two operands
+            count = len(inputs)
+            if count == 2:  # without a loop: most equations have two operands or one
                 x, y = inputs
                 operands = [
                     literal(x) if x.__class__ is Literal else environment[x],
                     literal(y) if y.__class__ is Literal else environment[y],
                 ]
+            elif count == 1:
+                (x,) = inputs
+                operands = [literal(x) if x.__class__ is Literal else environment[x]]
             else:
                 operands = [literal(x) if x.__class__ is Literal else environment[x] for x in inputs]
-            plain = find_plain(id(outputs[0].aval)) if len(outputs) == 1 else None
-            single = find_single(id(operation)) or self.find_single_operation(operation)
-            name = single[1]
-            if plain and name and (not single[3] or (is_binary and x.aval is y.aval is plain[0])):
-                _, type_, types = plain
-                attributes = single[2]  # the rest is Builder.emit, which most operations need alone
+            plain = find_plain(outputs[0].aval) if len(outputs) == 1 else None
+            _, name, attributes, broadcasts = find_single(id(operation)) or self.find_single_operation(operation)
+            if plain and name:
+                type_, types = plain
+                aval = outputs[0].aval
+                if broadcasts and not (count == 2 and x.aval is aval and y.aval is aval):
+                    operands = builder.stretch(operands, inputs, aval.shape)
+                # The rest is Builder.emit, which most operations need alone.
                 value = create(name, types, operands, attributes, None, 0, location, insertion).result
                 if log is not None:
                     log.append((name, operands, type_, value, attributes))
@@ -381,7 +385,7 @@ class _ModuleLowering:
             values = operation.to_stablehlo(builder, operands)[:1]
             if outputs[0].aval.explicit is None:
                 type_ = tensor_type(outputs[0].aval)
-                self.plain_types[id(outputs[0].aval)] = _PlainType(outputs[0].aval, type_, [type_])
+                self.plain_types[outputs[0].aval] = _PlainType(type_, [type_])
         else:
             values = builder.lower_on_physical(operands) or operation.to_stablehlo(builder, operands)
             values = list(map(builder.wrap_narrow, values, outputs))

@@ -149,9 +149,8 @@ class _FusionSimulation:
         self.is_read = bytearray(count)
         for number in graph.results:
             self.is_read[number] = 1
-        #: By value, its group of users in the kernels that need it (see :class:`_IndexGroups`): one for all of them,
-        #: or the kernels of each group.
-        self.groups: list[int | dict[int, int]] = [0] * count
+        #: By value, its group of users in the kernels that need it (see :class:`_IndexGroups`).
+        self.groups = [0] * count
         self.index_groups = _IndexGroups()
         #: By value, the first of its users that nothing reads, which are dropped only at their turns.
         self.dropped_users: dict[int, int] = {}
@@ -170,7 +169,7 @@ class _FusionSimulation:
             self.dropped_users,
         )
         traits, reused = graph.traits, self.reused
-        join = self.index_groups.join
+        join, has_libraries = self.index_groups.join, LIBRARY_REDUCE in graph.kind
         values = zip(
             range(len(graph) - 1, -1, -1), reversed(graph.operands), reversed(rules), reversed(traits), strict=True
         )
@@ -183,10 +182,12 @@ class _FusionSimulation:
                     dropped.update(dict.fromkeys(operands, value))
                 continue
             group = groups[value]
-            if self.libraries & need:
+            if has_libraries and self.libraries & need:
                 fused = self.fuse_into_libraries(value, need)
-            elif rule == FUSED_INTO_SEVERAL and group.__class__ is int and counts[group] <= _MAX_INDICES_PER_VALUE:
+            elif rule == FUSED_INTO_SEVERAL and counts[group] <= _MAX_INDICES_PER_VALUE:
                 fused = need
+            elif rule <= ALWAYS_FUSED:
+                fused = need if rule else 0
             else:
                 fused = self.fuse(value, need, rule, group)
             computed[value] = fused
@@ -200,8 +201,12 @@ class _FusionSimulation:
                 self.write(value, operands)
             elif dropped and value in dropped and dropped[value] < roots[need.bit_length() - 1]:
                 dropped.update(dict.fromkeys(operands, value))  # it outlives its kernels
-            again = reused[value] & fused
-            if trait >= MOVES_DATA and operands:
+            again = reused[value]
+            if again:
+                again &= fused
+            if trait >= MOVES_DATA:
+                if not operands:  # a constant
+                    continue
                 if trait & MOVES_DATA and not traits[operands[0]] & CONSTANT:
                     group = self.index_groups.move(value, group)
                 if trait & REUSES_OPERANDS:
@@ -213,20 +218,20 @@ class _FusionSimulation:
                 else:  # as in add_need
                     needs[operand] = before | fused
                     present = groups[operand]
-                    is_joined = present is group or (present.__class__ is int and present == group)
-                    if not is_joined and not traits[operand] & CONSTANT:  # a constant is fused at any indices
+                    if present != group and not traits[operand] & CONSTANT:  # a constant is fused at any indices
                         groups[operand] = join(present, before, group, fused)
                 if again:
                     reused[operand] |= again
         return self.outcome
 
-    def fuse(self, value: int, need: int, rule: int, group: int | dict[int, int]) -> int:
+    def fuse(self, value: int, need: int, rule: int, group: int) -> int:
         """Return the kernels that fuse a value, of those that need it; see :meth:`run`."""
         counts = self.index_groups.counts
-        if rule in (NEVER_FUSED, ALWAYS_FUSED):
-            return need if rule == ALWAYS_FUSED else 0
-        if isinstance(group, dict):
-            kernels = [part for number, part in group.items() if counts[number] <= _MAX_INDICES_PER_VALUE]
+        if rule <= ALWAYS_FUSED:
+            return need if rule else 0
+        if counts[group] == _MIXED_COUNT:
+            parts = self.index_groups.mixed[group].items()
+            kernels = [part for number, part in parts if counts[number] <= _MAX_INDICES_PER_VALUE]
             return sum(kernels) if rule == FUSED_INTO_SEVERAL else 0  # the parts are disjoint
         if counts[group] > _MAX_INDICES_PER_VALUE:
             return 0
@@ -287,52 +292,67 @@ class _FusionSimulation:
             for operand in operands:
                 self.reused[operand] |= bit
 
-    def add_need(self, value: int, kernels: int, group: int | dict[int, int]) -> None:
+    def add_need(self, value: int, kernels: int, group: int) -> None:
         """Add kernels in which users of a value belong to a group, or to several, to those that need it already."""
         before = self.needs[value]
         self.needs[value] = before | kernels
         present = self.groups[value]
-        if present is group or (present.__class__ is int and present == group):
-            pass  # comparing dictionaries would take longer than joining them
-        elif not self.graph.traits[value] & CONSTANT:
+        if present != group and not self.graph.traits[value] & CONSTANT:
             self.groups[value] = self.index_groups.join(present, before, group, kernels)
 
 
 #: The groups of the root of a kernel, of all users in kernels of libraries, and of users that index values too often.
 _ROOT, _LIBRARY, _TOO_MANY = range(3)
+#: The count of a group that differs from kernel to kernel: more than a value may be computed at.
+_MIXED_COUNT = 1 << 30
 
 
 class _IndexGroups:
     """Groups of users that index values independently, by number.
 
     ``counts`` has for each group at how many indices a value is computed for one element of the root if these users
-    need it. Where the groups of several kernels differ, a dictionary has the kernels of each group.
+    need it. Where the groups of several kernels differ, ``mixed`` has the kernels of each group by the number of all.
     """
 
     def __init__(self) -> None:
         self.counts = [1, 0, _MAX_INDICES_PER_VALUE + 1]
         #: By group, its users, each with its number of indices.
         self._members: list[tuple[tuple[int, int], ...] | frozenset[tuple[int, int]]] = [((-1, 1),), (), ()]
+        self.mixed: dict[int, dict[int, int]] = {}
         self._numbers: dict[frozenset[tuple[int, int]], int] = {}
         self._single: dict[tuple[int, int], int] = {}
         self._unions: dict[tuple[int, int], int] = {}
 
-    def move(self, user: int, group: int | dict[int, int]) -> int | dict[int, int]:
+    def move(self, user: int, group: int) -> int:
         """Return the group with ``user`` alone, which is computed at as many indices as ``group`` has."""
-        if not isinstance(group, dict):
-            return self._alone(user, group)
+        count = self.counts[group]
+        if count != _MIXED_COUNT:
+            if group in (_LIBRARY, _TOO_MANY):
+                return group
+            self._members.append(((user, count),))  # no other group is the same: values are visited once
+            self.counts.append(count)
+            return len(self.counts) - 1
         moved: dict[int, int] = {}
-        for number, kernels in group.items():
+        for number, kernels in self.mixed[group].items():
             alone = self._alone(user, number)
             moved[alone] = moved.get(alone, 0) | kernels
-        return moved if len(moved) > 1 else alone
+        return self._mix(moved)
 
-    def restrict(self, group: int | dict[int, int], kernels: int) -> int | dict[int, int]:
-        """Return groups in some of their kernels alone."""
-        if not isinstance(group, dict):
+    def restrict(self, group: int, kernels: int) -> int:
+        """Return a group in some of its kernels alone."""
+        if self.counts[group] != _MIXED_COUNT:
             return group
-        parts = {number: part & kernels for number, part in group.items() if part & kernels}
-        return parts if len(parts) > 1 else next(iter(parts))
+        return self._mix({number: part & kernels for number, part in self.mixed[group].items() if part & kernels})
+
+    def _mix(self, parts: dict[int, int]) -> int:
+        """Return the number of the group that is each of some groups in its kernels."""
+        if len(parts) == 1:
+            return next(iter(parts))
+        number = len(self.counts)
+        self.counts.append(_MIXED_COUNT)
+        self._members.append(())
+        self.mixed[number] = parts
+        return number
 
     def _alone(self, user: int, group: int) -> int:
         if group in (_LIBRARY, _TOO_MANY):
@@ -353,19 +373,16 @@ class _IndexGroups:
         self.counts.append(count)
         return len(self.counts) - 1
 
-    def join(
-        self, first: int | dict[int, int], first_kernels: int, second: int | dict[int, int], second_kernels: int
-    ) -> int | dict[int, int]:
-        """Return the groups of a value that two users need, each in some kernels: in common ones the unions."""
-        joined = dict(first) if isinstance(first, dict) else {first: first_kernels}
-        parts = second.items() if isinstance(second, dict) else ((second, second_kernels),)
-        common = first_kernels & second_kernels
-        for number, kernels in parts:
+    def join(self, first: int, first_kernels: int, second: int, second_kernels: int) -> int:
+        """Return the group of a value that two users need, each in some kernels: in common ones their union."""
+        mixed, common = self.mixed, first_kernels & second_kernels
+        joined = dict(mixed[first]) if first in mixed else {first: first_kernels}
+        for number, kernels in mixed[second].items() if second in mixed else ((second, second_kernels),):
             if common & kernels:
                 self._join_part(joined, number, kernels)
             else:
                 joined[number] = joined.get(number, 0) | kernels
-        return joined if len(joined) > 1 else next(iter(joined))
+        return self._mix(joined)
 
     def _join_part(self, joined: dict[int, int], number: int, kernels: int) -> None:
         """Add a group in some kernels to ``joined``: to the groups that these kernels have already."""

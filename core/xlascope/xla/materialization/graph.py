@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -39,6 +40,9 @@ _MAX_CONCATENATED_OPERANDS = 8
 #: Traits of values: it can be fused into its users, into a single one only; its elements are at other indices than its
 #: operands', it uses an element of them several times; it is a scalar constant, which each kernel computes itself.
 FUSIBLE, EXPENSIVE, MOVES_DATA, REUSES_OPERANDS, CONSTANT = 1, 2, 4, 8, 16
+#: Which traits, as bytes, are those of values that can be fused into no user, and of those into a single one only.
+_IS_UNFUSIBLE = bytes(not traits & FUSIBLE for traits in range(256))
+_IS_EXPENSIVE = bytes(bool(traits & FUSIBLE and traits & EXPENSIVE) for traits in range(256))
 
 #: Operations that call a function, and the attribute that names it.
 CALLEE_ATTRIBUTES = {"func.call": "callee", "stablehlo.composite": "decomposition"}
@@ -134,7 +138,11 @@ class ValueGraph:
     @functools.cached_property
     def constants(self) -> list[int]:
         """Return the values that are constants."""
-        return [number for number, op_name in enumerate(self.kind) if op_name == "constant"]
+        return self._numbers_of("constant")
+
+    def _numbers_of(self, op_name: str) -> list[int]:
+        """Return the values that an operation computes."""
+        return list(itertools.compress(itertools.count(), map(op_name.__eq__, self.kind)))
 
     @functools.cached_property
     def rules(self) -> list[int]:
@@ -143,7 +151,7 @@ class ValueGraph:
         for number in self.constants:
             if self.size[number].rank:
                 rules[number] = NEVER_FUSED
-        for number in [number for number, op_name in enumerate(self.kind) if op_name == "concatenate"]:
+        for number in self._numbers_of("concatenate"):
             if len(self.operands[number]) > _MAX_CONCATENATED_OPERANDS:
                 rules[number] = NEVER_FUSED
         return rules
@@ -151,11 +159,11 @@ class ValueGraph:
     @functools.cached_property
     def reads_more_than_it_writes(self) -> list[int]:
         """Return the fusible values with operands of at least their rank that have more elements, the last first."""
-        sizes, kind, all_operands, traits, numbers = self.size, self.kind, self.operands, self.traits, []
-        for number in [number for number, operands in enumerate(all_operands) if len(operands) > 1]:
-            if not traits[number] & FUSIBLE:
+        sizes, kind, numbers = self.size, self.kind, []
+        for number, (operands, traits) in enumerate(zip(self.operands, self.traits, strict=True)):
+            if len(operands) < 2 or not traits & FUSIBLE:
                 continue
-            size, operands = sizes[number], all_operands[number]
+            size = sizes[number]
             if len(operands) == 2 and sizes[operands[0]] is size and sizes[operands[1]] is size:  # elementwise
                 if size[0] and kind[operands[0]] not in _SMALL_OPS and kind[operands[1]] not in _SMALL_OPS:
                     numbers.append(number)
@@ -174,14 +182,12 @@ class ValueGraph:
     @functools.cached_property
     def interrupts(self) -> bytes:
         """Return for each value 1 if it cannot be fused into some user, whatever is materialized."""
-        interrupts, all_users, kind = bytearray(len(self)), self.users, self.kind
-        for number, traits in enumerate(self.traits):
-            if not traits & FUSIBLE:
+        all_users, kind, traits = self.users, self.kind, bytes(self.traits)
+        interrupts = bytearray(traits.translate(_IS_UNFUSIBLE))
+        for number in itertools.compress(itertools.count(), traits.translate(_IS_EXPENSIVE)):
+            users = all_users[number]
+            if len(users) + (number in self.results) > 1 or (users and kind[users[0]] in REUSING_OPS):
                 interrupts[number] = 1
-            elif traits & EXPENSIVE:
-                users = all_users[number]
-                if len(users) + (number in self.results) > 1 or (users and kind[users[0]] in REUSING_OPS):
-                    interrupts[number] = 1
         return bytes(interrupts)
 
     @functools.cached_property
@@ -248,10 +254,10 @@ _SMALL_OPS = frozenset({"broadcast_in_dim", "constant", "iota"})
 
 
 class _ByName(dict[str, int]):
-    """Numbers by an operation's name; 0 for others."""
+    """Numbers by an operation's name; 0 for others, which are added."""
 
     def __missing__(self, name: str) -> int:
-        return 0
+        return self.setdefault(name, 0)
 
 
 _FUSION_RULES = _ByName(

@@ -142,13 +142,17 @@ class _LogReader(ModuleReader):
                 count = len(operands)
                 if count == 2:  # without a loop: most operations have two operands or one
                     x, y = operands
-                    operand_numbers: tuple[int, ...] = numbers[id(x)], numbers[id(y)]
+                    first, second = numbers[id(x)], numbers[id(y)]
+                    operand_numbers: tuple[int, ...] = first, second
+                    different = operand_numbers if first != second else (first,)
                 elif count == 1:
-                    operand_numbers = (numbers[id(operands[0])],)
+                    different = operand_numbers = (numbers[id(operands[0])],)
                 else:
                     operand_numbers = tuple([numbers[id(x)] for x in operands])
+                    different = tuple(dict.fromkeys(operand_numbers)) if count else ()
             except KeyError:
                 operand_numbers = tuple([numbers[id(x)] if id(x) in numbers else numbers.find(x) for x in operands])
+                different = tuple(dict.fromkeys(operand_numbers))
             if mlir_type is None:
                 prefixes += [prefix] * (len(kinds) - len(prefixes))
                 self.read_operation(graph, numbers, name, operand_numbers, result, attributes, prefix)
@@ -164,7 +168,7 @@ class _LogReader(ModuleReader):
             numbers[id(result)] = len(kinds)
             add_kind(op_name)
             add_size(size)
-            add_operands(operand_numbers if count < 2 else tuple(dict.fromkeys(operand_numbers)))
+            add_operands(different)
             add_work(work)
             add_value(result)
         prefixes += [prefix] * (len(kinds) - len(prefixes))

@@ -5,7 +5,6 @@ Only programs of which XLA would compute a good part repeatedly are changed.
 
 from __future__ import annotations
 
-import functools
 import itertools
 import operator
 from collections.abc import Mapping, Sequence, Set
@@ -28,6 +27,9 @@ _MIN_SAVED_TIME_FRACTION = 0.02
 #: Nor where more than this multiple of the bytes is written: that much memory may be needed at once.
 _MAX_WRITTEN_BYTES_RATIO = 1.1
 
+
+#: Relative difference by rounding between a cost and what it is compared with, at most.
+_MAX_ROUNDING_FRACTION = 1e-9
 
 #: Data movement is left to XLA, which often does it by choosing another layout, or inside of a product.
 _LAYOUT_OPS = DATA_MOVEMENT_OPS | {"constant", "convert", "iota", "transpose"}
@@ -60,14 +62,14 @@ def estimate_kernels(graph: ValueGraph, outcome: FusionOutcome) -> FusionEstimat
     """Return the totals over kernels, without those that only reshape."""
     size, counts = graph.size, list(map(int.bit_count, outcome.computed))
     excluded = _reshape_only_kernels(graph, outcome)
-    roots, included = outcome.roots, ~excluded
+    roots = outcome.roots
+    included = (1 << len(roots)) - 1 - excluded
     if excluded:
         roots = [root for number, root in enumerate(roots) if not excluded >> number & 1]
-        for value in [value for value, op_name in enumerate(graph.kind) if op_name == "reshape"]:
+        for value in itertools.compress(itertools.count(), map("reshape".__eq__, graph.kind)):
             counts[value] = (outcome.computed[value] & included).bit_count()
-    read_bytes = sum(
-        [(kernels & included).bit_count() * size[value].bytes for value, kernels in enumerate(outcome.read) if kernels]
-    )
+    readers = map(int.bit_count, map(included.__and__, outcome.read) if excluded else outcome.read)
+    read_bytes = sum(map(operator.mul, readers, [value_size.bytes for value_size in size]))
     written_bytes = sum([size[root].bytes for root in roots])
     time = (
         LAUNCH_NANOSECONDS * len(roots)
@@ -80,11 +82,14 @@ def estimate_kernels(graph: ValueGraph, outcome: FusionOutcome) -> FusionEstimat
 
 def _reshape_only_kernels(graph: ValueGraph, outcome: FusionOutcome) -> int:
     """Return the kernels, as a bit set, that only reshape what is in memory, so that nothing runs."""
-    kind = graph.kind
-    kernels = sum([1 << number for number, root in enumerate(outcome.roots) if kind[root] == "reshape"])
-    if kernels:
-        computed = itertools.compress(outcome.computed, map("reshape".__ne__, kind))
-        kernels &= ~functools.reduce(operator.or_, computed, 0)
+    kind, kernels = graph.kind, 0
+    for number, root in enumerate(outcome.roots):
+        value = root
+        while kind[value] == "reshape":
+            (value,) = graph.operands[value]
+            if not outcome.computed[value] >> number & 1:
+                kernels |= 1 << number
+                break
     return kernels
 
 
@@ -131,7 +136,7 @@ def profitable_values(graph: ValueGraph, outcome: FusionOutcome) -> set[int]:
     kernel_roots |= {graph.operands[kernel][0] for kernel in kernel_roots if graph.kind[kernel] == "reshape"}
     gain = _MaterializationGain(graph, kernel_roots, computed)
     for value, computations in sorted(_shared_values(graph, kernel_roots, computed).items()):
-        if gain.saved_nanoseconds(value, computations) > 0:
+        if gain.is_positive(value, computations):
             gain.materialized.add(value)
     return gain.materialized
 
@@ -150,30 +155,33 @@ def _shared_values(graph: ValueGraph, kernel_roots: Set[int], computed: Sequence
     #: By value, the kernels that compute it for a user of its operands, as a bit set; 0 if it is not fused.
     needed_by = [0] * len(graph)
     bit = 1  # of the next root: they are numbered as they are met, so that sets stay small
-    for value in range(len(graph) - 1, -1, -1):
-        if not computed[value]:
+    values = zip(range(len(graph) - 1, -1, -1), reversed(computed), reversed(all_users), reversed(traits), strict=True)
+    for value, computations, users, trait in values:
+        if not computations:
             continue
-        bits, paths, users, own_bit = 0, 0, all_users[value], 0
         if value in kernel_roots:
             bits = own_bit = bit
             bit, paths = bit << 1, 1
-            if computed[value] == 1:
+            if computations == 1:
                 users = []
-        if not paths and len(users) == 1:  # as below: most values have one user
-            bits = needed_by[users[0]]
+        elif len(users) == 1:  # as below: most values have one user
+            if trait & FUSIBLE:
+                needed_by[value] = needed_by[users[0]]
+            continue
         else:
-            for user in users:
-                user_bits = needed_by[user]
-                if bits | user_bits != bits:
-                    paths += 1
-                    bits |= user_bits
-            if paths > 1 and prefixes[value] is not None and kinds[value] not in _LAYOUT_OPS:
-                kernel_counts[value] = bits.bit_count()
-                if not own_bit:
-                    own_bit = bit
-                    bit <<= 1
-                bits = own_bit
-        if traits[value] & FUSIBLE:
+            bits, paths, own_bit = 0, 0, 0
+        for user in users:
+            user_bits = needed_by[user]
+            if bits | user_bits != bits:
+                paths += 1
+                bits |= user_bits
+        if paths > 1 and prefixes[value] is not None and kinds[value] not in _LAYOUT_OPS:
+            kernel_counts[value] = bits.bit_count()
+            if not own_bit:
+                own_bit = bit
+                bit <<= 1
+            bits = own_bit
+        if trait & FUSIBLE:
             needed_by[value] = bits
     return kernel_counts
 
@@ -189,32 +197,37 @@ class _MaterializationGain:
         self.graph, self.written, self.computed = graph, kernel_roots, computed
         self.materialized: set[int] = set()
 
-    def saved_nanoseconds(self, value: int, computations: int) -> float:
-        """Return the nanoseconds saved by computing a value once instead of in ``computations`` kernels."""
+    def is_positive(self, value: int, computations: int) -> bool:
+        """Return whether it saves time to compute a value once instead of in ``computations`` kernels."""
         size = self.graph.size[value].bytes
         materialization_cost = (
             0.0
             if value in self.written
             else LAUNCH_NANOSECONDS + (WRITE_BYTE_NANOSECONDS + READ_BYTE_NANOSECONDS) * size
         )
-        return (computations - 1) * (
-            self._recomputation_nanoseconds(value) - READ_BYTE_NANOSECONDS * size
-        ) - materialization_cost
+        read_cost = READ_BYTE_NANOSECONDS * size
+        enough = (read_cost + materialization_cost / (computations - 1)) * (1 + _MAX_ROUNDING_FRACTION)
+        recomputation = self._recomputation_nanoseconds(value, enough)
+        return (computations - 1) * (recomputation - read_cost) - materialization_cost > 0
 
-    def _recomputation_nanoseconds(self, value: int) -> float:
-        """Return the nanoseconds to compute a value from what is in memory, the reads included."""
+    def _recomputation_nanoseconds(self, value: int, enough: float) -> float:
+        """Return the nanoseconds to compute a value from what is in memory, the reads included.
+
+        The answer may be less if it is more than ``enough``.
+        """
         graph = self.graph
-        cost, visited, pending = graph.nanoseconds[value], {value}, list(graph.operands[value])
-        while pending and len(visited) < _MAX_VISITED_OPERANDS:
+        nanoseconds, sizes, all_operands = graph.nanoseconds, graph.size, graph.operands
+        cost, visited, pending = nanoseconds[value], {value}, list(all_operands[value])
+        while pending and len(visited) < _MAX_VISITED_OPERANDS and cost <= enough:
             operand = pending.pop()
             if operand in visited:
                 continue
             visited.add(operand)
             if self._is_in_memory(operand):
-                cost += READ_BYTE_NANOSECONDS * graph.size[operand].bytes
+                cost += READ_BYTE_NANOSECONDS * sizes[operand].bytes
             else:
-                cost += graph.nanoseconds[operand]
-                pending += graph.operands[operand]
+                cost += nanoseconds[operand]
+                pending += all_operands[operand]
         return cost
 
     def _is_in_memory(self, value: int) -> bool:

@@ -470,6 +470,16 @@ class Builder:
             stretched = self._broadcasts[key] = self.broadcast(value, make_aval(shape, x.aval.dtype))
         return stretched
 
+    def stretch(self, operands: Sequence[Any], inputs: Sequence[Any], shape: tuple[int, ...]) -> list[Any]:
+        """Broadcast the operands of an elementwise operation to the shape of its result and return them.
+
+        ``operands`` are the MLIR values of the jaxpr variables or literals ``inputs``.
+        """
+        return [
+            value if x.aval.shape == shape else self.broadcast_atom(value, x, shape)
+            for value, x in zip(operands, inputs, strict=True)
+        ]
+
     def compare(self, direction: str, x: Any, y: Any) -> Any:
         """Compare two scalars and return a boolean; ``direction`` is StableHLO's (``EQ``, ``LT``, ``GE``, …)."""
         attributes = {"comparison_direction": attribute(f"#stablehlo<comparison_direction {direction}>")}
