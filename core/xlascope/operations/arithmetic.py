@@ -264,10 +264,11 @@ class IntegerPow(Unary, name="integer_pow"):
             exponent >>= 1
             if exponent:
                 power = builder.emit1(self.hlo, [power, power], aval)
-        unit = builder.constant(1, aval)
         if result is None:
-            return [unit]
-        return [result] if self.y >= 0 else [builder.emit1("stablehlo.divide", [unit, result], aval)]
+            return [builder.constant(1, aval)]
+        return (
+            [result] if self.y > 0 else [builder.emit1("stablehlo.divide", [builder.constant(1, aval), result], aval)]
+        )
 
     def derivative(self, x: Any, y: Any, t: Any) -> Any:
         if self.y in (0, 1):
