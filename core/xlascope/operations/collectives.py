@@ -22,7 +22,7 @@ from ..xla.lowering import collectives as across
 from . import reductions
 from .arithmetic import div, mul
 from .comparisons import eq
-from .conversion import convert_element_type
+from .conversion import to_dtype
 from .linear_operation import Linear
 from .operand_checks import require_kind, type_of
 from .operand_values import dtype_of
@@ -182,7 +182,7 @@ class _AllReduceExtreme(_AllReduce):
         y = bind1(self, x)
         if t is ZERO:
             return [y], [ZERO]
-        is_extreme = convert_element_type(eq(x, y), dtype_of(x))
+        is_extreme = to_dtype(eq(x, y), dtype_of(x))
         total = PSum(self.axes)
         return [y], [div(bind1(total, mul(t, is_extreme)), bind1(total, is_extreme))]
 

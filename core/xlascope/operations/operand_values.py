@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from ..cache_keys import scalar_bits
-from ..dtypes import dtype_kind, finfo, iinfo, is_floating, python_scalar_type, to_canonical_dtype
-from ..ir.avals import ShapedArray
+from ..dtypes import NARROWED_DTYPES, dtype_kind, finfo, iinfo, is_floating, python_scalar_type, to_canonical_dtype
+from ..ir.avals import ShapedArray, make_aval
 from ..lru_cache import FastLRUCache
+from ..runtime.boot import enable_x64
 from ..trace.source import here
-from ..trace.values import aval_of
+from ..trace.values import aval_of, exact_operand
 
 _scalars: FastLRUCache[tuple[Any, type, np.dtype[Any]], Any] = FastLRUCache(4096)
 
@@ -19,6 +20,16 @@ PYTHON_SCALAR_TYPES = (bool, int, float, complex)
 
 
 def typed_scalar(value: Any, dtype: np.dtype[Any]) -> Any:
+    """Return an operand of exactly ``dtype`` with the value of a Python scalar.
+
+    It is a NumPy scalar (see :func:`numpy_scalar`) unless that would be narrowed: for a dtype of 64 bits where these
+    are not enabled, which an array from elsewhere has, it is a literal or an array.
+    """
+    scalar = numpy_scalar(value, dtype)
+    return scalar if enable_x64.value or dtype not in NARROWED_DTYPES else exact_operand(scalar, make_aval((), dtype))
+
+
+def numpy_scalar(value: Any, dtype: np.dtype[Any]) -> Any:
     """Return a NumPy scalar of ``dtype`` with the value of a Python scalar.
 
     A float is clamped to the range of an integer dtype. Scalars are cached.
@@ -102,6 +113,8 @@ _INTEGER_RANGES: dict[np.dtype[Any], range] = {}
 
 
 def _dtype(x: Any) -> np.dtype[Any]:
+    if isinstance(x, (np.generic, np.ndarray)):
+        return aval_of(x).dtype  # that of NumPy's is wider where 64-bit types are not enabled
     try:
         return x.dtype  # type: ignore[no-any-return]
     except AttributeError:

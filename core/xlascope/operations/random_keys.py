@@ -13,7 +13,7 @@ from ..ir.operation import Operation
 from ..key_types import KEY_TYPES, KeyType, is_key
 from ..runtime import boot
 from ..trace.bind import bind1
-from ..trace.values import aval_of
+from ..trace.values import aval_of, exact_operand
 from .comparisons import eq
 from .indexing import default_fill
 from .reductions import reduce_and
@@ -105,7 +105,7 @@ def fill_value_of(dtype: Any) -> Any:
     For keys it is the key whose words have all bits set.
     """
     if not is_key(dtype):
-        return default_fill(dtype)
+        return exact_operand(default_fill(dtype), make_aval((), dtype))
     return random_wrap(np.full(dtype.words, 0xFFFFFFFF, np.uint32), dtype.implementation)
 
 

@@ -27,7 +27,7 @@ from ...trace.bind import bind
 from ...trace.jaxpr_trace import stage
 from ...trace.state import STATE
 from ...trace.traceback_filtering import api_boundary
-from ...trace.values import aval_of
+from ...trace.values import aval_of, exact_result, literal_operand
 from . import control_flow, implicit_checks
 from .check_operation import Check
 from .control_flow import CheckedProgram, CheckFailure, to_strong_type
@@ -124,7 +124,7 @@ class _CheckedProgramBuilder:
             for raw, sites, holding in zip(jaxpr.raw, self.sites, self.holding, strict=True):
                 operation, inputs, outputs, code, lasti, origin = raw
                 STATE.origin = origin or Origin("forward", None, code, lasti, "")
-                arguments = [x.operand if x.__class__ is Literal else values[id(x)] for x in inputs]
+                arguments = [literal_operand(x) if x.__class__ is Literal else values[id(x)] for x in inputs]
                 if not sites and (isinstance(operation, Check) or not holding):
                     results = [] if isinstance(operation, Check) else bind(operation, *arguments)
                 else:
@@ -136,9 +136,8 @@ class _CheckedProgramBuilder:
                 values.update((id(v), x) for v, x in zip(outputs, results, strict=True))
         finally:
             STATE.origin = outside
-        return [x.operand if x.__class__ is Literal else values[id(x)] for x in jaxpr.outvars], CheckFailure(
-            number, details
-        )
+        results = [exact_result(x.operand, x.aval) if x.__class__ is Literal else values[id(x)] for x in jaxpr.outvars]
+        return results, CheckFailure(number, details)
 
     def _evaluate_checked(
         self, operation: Operation, arguments: Sequence[Any], sites: list[CheckSite]

@@ -19,7 +19,7 @@ from ...xla.mlir.builder import attribute, int64_array
 from ...xla.mlir.solver_calls import GPU_PLATFORMS, call_column_major, call_xla_factorization
 from .. import sharding_rules
 from ..comparisons import eq
-from ..conversion import convert_element_type
+from ..conversion import to_dtype
 from ..indexing import Gather, GatherDimensionNumbers
 from ..integer_arguments import whole_number
 from ..operand_values import aval, typed_scalar
@@ -138,7 +138,7 @@ def permutation_matrices(permutation: Any, dtype: Any) -> Any:
     """Return the permutation matrices whose row i selects row ``permutation[i]``, with elements of ``dtype``."""
     shape = aval(permutation).shape
     numbers = broadcasted_iota(np.int32, (*(1,) * len(shape[:-1]), 1, shape[-1]), len(shape))
-    return convert_element_type(eq(as_columns(permutation), numbers), dtype)
+    return to_dtype(eq(as_columns(permutation), numbers), dtype)
 
 
 def permute_rows(x: Any, permutation: Any) -> Any:

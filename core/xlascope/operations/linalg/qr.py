@@ -15,7 +15,7 @@ from ...xla.mlir.builder import attribute, int64_array
 from ...xla.mlir.solver_calls import call_column_major
 from ..arithmetic import mul, sub
 from ..complex_numbers import imag
-from ..conversion import convert_element_type
+from ..conversion import to_dtype
 from ..operand_values import aval, typed_scalar
 from ..tangent_arithmetic import sum_tangents
 from .householder import emit_geqrf, emit_householder_product, first_columns, reflection_avals
@@ -127,7 +127,7 @@ class Qr(MatrixStackOperation, name="qr"):
 
 def _imaginary_diagonal(x: Any) -> Any:
     dtype = aval(x).dtype
-    parts = convert_element_type(imag(on_diagonal(x)), dtype)
+    parts = to_dtype(imag(on_diagonal(x)), dtype)
     return mul(parts, typed_scalar(1j, dtype))
 
 
