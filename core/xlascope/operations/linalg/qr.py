@@ -19,7 +19,6 @@ from ..conversion import to_dtype
 from ..operand_values import aval, typed_scalar
 from ..tangent_arithmetic import sum_tangents
 from .householder import emit_geqrf, emit_householder_product, first_columns, reflection_avals
-from .lu import permute_rows
 from .matrices import adjoint, lower, on_diagonal, product, transpose_matrices
 from .matrix_stacks import (
     INT32,
@@ -31,6 +30,7 @@ from .matrix_stacks import (
     emit_zeros,
     require_matrices,
 )
+from .row_permutations import exchange_rows
 from .triangular import triangular_solve
 
 
@@ -110,7 +110,7 @@ class Qr(MatrixStackOperation, name="qr"):
             )
         q, r, *order = results
         if order:  # the tangent of the columns in their order
-            t = transpose_matrices(permute_rows(transpose_matrices(t), order[0]))
+            t = transpose_matrices(exchange_rows(transpose_matrices(t), order[0]))
         solution = triangular_solve(first_columns(r, min(m, n)), first_columns(t, min(m, n)))
         inner = product(adjoint(q), solution)
         below = lower(inner, strictly=True)
