@@ -9,6 +9,7 @@ import numpy as np
 from ..cache_keys import scalar_bits
 from ..dtypes import NARROWED_DTYPES, dtype_kind, finfo, iinfo, is_floating, python_scalar_type, to_canonical_dtype
 from ..ir.avals import ShapedArray, make_aval
+from ..key_types import is_key
 from ..lru_cache import FastLRUCache
 from ..runtime.boot import enable_x64
 from ..trace.source import here
@@ -80,6 +81,11 @@ def match(x: Any, y: Any) -> tuple[Any, Any]:
 def _scalar_like(value: Any, operand: Any) -> Any:
     """Return a Python scalar in the dtype of ``operand``; it stays a Python scalar if that is weakly typed."""
     dtype = _dtype(operand)
+    if is_key(dtype):
+        raise TypeError(
+            f"keys meet nothing but keys of their own type, got {value!r}{here()}: random.key_data(keys) has "
+            "a key's words as numbers"
+        )
     if (value.__class__ is float and dtype_kind(dtype) in "biu") or (
         value.__class__ is complex and dtype_kind(dtype) != "c"
     ):
