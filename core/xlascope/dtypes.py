@@ -279,6 +279,8 @@ def _promote_cached(
     node = _least_upper_bound(nodes)
     if isinstance(node, type):
         return to_canonical_dtype(node), True
+    if {dtype for dtype, weak in types if not weak} == {node}:  # beside weak types an array keeps its width
+        return node, False
     return to_canonical_dtype(node), False
 
 

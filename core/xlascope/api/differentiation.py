@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from .. import tree
 from ..control.programs.function_names import definition_text
 from ..errors import see
 from ..ir.avals import ShapedArray
+from ..operations.operand_values import typed_scalar
 from ..trace.source import compose_message
 from ..trace.traceback_filtering import api_boundary
 from ..trace.values import aval_of, invalid_operand_error
@@ -127,7 +126,7 @@ def _unit_cotangent(fun: Callable[..., Any], value: Any, holomorphic: bool) -> A
         fix = "Sum or average it, or use jacrev for the derivative of every element."
         raise TypeError(compose_message(problem, fix + definition_text(fun)) + see("grad-of-non-scalar"))
     require_result_dtype("grad", fun, aval.dtype, holomorphic)
-    return np.ones((), aval.dtype)[()]
+    return typed_scalar(1, aval.dtype)
 
 
 @api_boundary

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from .. import tree
-from ..ir.avals import ShapedArray
+from ..ir.avals import ShapedArray, make_aval
 from ..ir.markers import ZERO
 from ..operations.conversion import convert_element_type
 from ..operations.shapes import reshape, zeros_of
 from ..operations.slicing import slice_in_dim
 from ..trace.traceback_filtering import api_boundary
-from ..trace.values import aval_of
+from ..trace.values import aval_of, exact_result
 from ..transforms import differentiate
 from ..transforms.transpose import backward
 from .argnames import wraps
@@ -159,7 +159,8 @@ def _basis(avals: Sequence[ShapedArray]) -> list[Any]:
     for aval in avals:
         block = np.zeros((total, aval.size), aval.dtype)
         block[start : start + aval.size] = np.eye(aval.size, dtype=aval.dtype)
-        arrays.append(block.reshape((total, *aval.shape)))
+        shape = (total, *aval.shape)
+        arrays.append(exact_result(block.reshape(shape), make_aval(shape, aval.dtype)))
         start += aval.size
     return arrays
 

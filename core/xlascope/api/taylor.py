@@ -14,10 +14,10 @@ from ..dtypes import is_differentiable, to_canonical_dtype
 from ..ir.avals import ShapedArray, make_aval
 from ..ir.markers import ZERO
 from ..operations.arithmetic import div, mul
-from ..operations.conversion import convert_element_type
+from ..operations.conversion import to_dtype
 from ..operations.shapes import full, zeros_of
 from ..trace.traceback_filtering import api_boundary
-from ..trace.values import aval_of, invalid_operand_error
+from ..trace.values import aval_of, exact_result, invalid_operand_error
 from ..transforms.taylor import taylor
 from ..xla.arrays.transfers import put_on_device
 from .argnames import name_of
@@ -147,9 +147,9 @@ def _coefficient(
         raise invalid_operand_error(term, label) from None
     dtype = aval.dtype if is_differentiable(aval.dtype) else to_canonical_dtype(float)
     if not hasattr(term, "aval"):
-        term = np.asarray(term, dtype)[()]
+        term = exact_result(np.asarray(term, dtype)[()], make_aval(term_aval.shape, dtype))
     elif term_aval.dtype != dtype:
-        term = convert_element_type(term, dtype)
+        term = to_dtype(term, dtype)
     if term_aval.shape != aval.shape:
         if term_aval.shape:
             raise ValueError(f"{label} has shape {term_aval.shape}, the primal has {aval.shape}")

@@ -14,7 +14,7 @@ from ..ir.jaxpr import ClosedJaxpr, Equation, Literal
 from ..ir.markers import ZERO, make_linear_input
 from ..trace.jaxpr_trace import stage
 from ..trace.traceback_filtering import api_boundary
-from ..trace.values import invalid_operand_error
+from ..trace.values import invalid_operand_error, literal_operand
 from ..transforms.dce import find_dependent_op_results
 from ..transforms.evaluate import evaluate
 from ..transforms.transpose import transpose_program
@@ -154,7 +154,7 @@ def _explain_nonlinearity(equation: Equation, depends: Sequence[bool]) -> str | 
         operands = [
             make_linear_input(x.aval)
             if is_dependent
-            else x.operand
+            else literal_operand(x)
             if x.__class__ is Literal
             else next(nonlinear_values)
             for x, is_dependent in zip(equation.invars, depends, strict=True)

@@ -12,8 +12,9 @@ from ..control.programs.function_names import defined_at
 from ..control.programs.values import check_results
 from ..dtypes import float0, is_differentiable
 from ..ir.avals import ShapedArray, strip_weak_type
+from ..ir.jaxpr import Literal
 from ..ir.markers import ZERO
-from ..operations.conversion import convert_element_type
+from ..operations.conversion import to_dtype
 from ..operations.shapes import zeros_of
 from ..trace.operand_coercion import pass_through, to_array, unwrap_operand
 from ..transforms import differentiate
@@ -98,7 +99,7 @@ def derivative_array(value: Any, aval: ShapedArray) -> Any:
     if not is_differentiable(aval.dtype):
         return np.zeros(aval.shape, float0)
     array = as_array(value, aval)
-    return convert_element_type(array, aval.dtype, weak_type=True) if aval.weak_type else array
+    return to_dtype(array, aval.dtype, weak_type=True) if aval.weak_type else array
 
 
 def as_array(value: Any, aval: ShapedArray) -> Any:
@@ -106,6 +107,8 @@ def as_array(value: Any, aval: ShapedArray) -> Any:
     aval = strip_weak_type(aval)
     if value is ZERO:
         value = zeros_of(aval)
+    if value.__class__ is Literal:
+        value = value.val
     return put_on_device(value, aval) if isinstance(value, (np.generic, int, float, complex, np.ndarray)) else value
 
 

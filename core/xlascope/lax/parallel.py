@@ -30,24 +30,26 @@ class _NamedAxes(NamedTuple):
     names: tuple[Hashable, ...]
     sizes: tuple[int, ...]
     positions: tuple[int, ...] = ()
+    groups: collectives.Groups = None
 
     @property
     def example_count(self) -> int:
         return math.prod(self.sizes)
+
+    @property
+    def group_size(self) -> int | None:
+        """Return the number of examples that a collective combines; None where it differs from group to group."""
+        sizes = {self.example_count} if self.groups is None else set(map(len, self.groups))
+        return sizes.pop() if len(sizes) == 1 else None
 
 
 def _resolve_axes(caller: str, axis_name: Any, positions: bool = False, groups: Any = None) -> _NamedAxes:
     """Return the axes that a user names; raises NameError for a name that is not bound here, TypeError for no name.
 
     ``axis_name`` is a name or a sequence of names. With ``positions`` integers among them are axes of the operand.
-    ``groups`` is the user's ``axis_index_groups``, for which NotImplementedError is raised. ``caller`` begins the
-    messages.
+    ``groups`` is the user's ``axis_index_groups``; ValueError is raised unless each example is in one of them.
+    ``caller`` begins the messages.
     """
-    if groups is not None:
-        raise NotImplementedError(
-            f"{caller}: axis_index_groups is not supported. Make two axes of one, for groups and for members, "
-            "and cross the second: two axes of the mesh, or two nested vmaps"
-        )
     requested = tuple(axis_name) if isinstance(axis_name, (tuple, list)) else (axis_name,)
     numbers = tuple(name for name in requested if isinstance(name, int)) if positions else ()
     names = tuple(name for name in requested if not (positions and isinstance(name, int)))
@@ -57,7 +59,32 @@ def _resolve_axes(caller: str, axis_name: Any, positions: bool = False, groups: 
             raise TypeError(f"{caller} takes the name of an axis, or several, got {name!r}{where_text(user_line())}")
         if name not in bound:
             raise _unbound_axis_error(caller, name)
-    return _NamedAxes(names, tuple(bound[name] for name in names), numbers)
+    axes = _NamedAxes(names, tuple(bound[name] for name in names), numbers)
+    return axes if groups is None else axes._replace(groups=_parse_groups(caller, axes, groups))
+
+
+def _parse_groups(caller: str, axes: _NamedAxes, groups: Any) -> tuple[tuple[int, ...], ...]:
+    """Return a user's ``axis_index_groups``; raises ValueError unless each example along the axes is in one of them."""
+    what = f"axis_index_groups of {caller}"
+    if not is_several(groups) or not all(map(is_several, groups)):
+        raise TypeError(f"{what} is a list of lists of indices, got {groups!r}{where_text(user_line())}")
+    parsed = tuple(whole_numbers(group, f"indices of {what}") for group in groups)
+    if sorted(index for group in parsed for index in group) != list(range(axes.example_count)) or not all(parsed):
+        names = axes.names[0] if len(axes.names) == 1 else axes.names
+        raise ValueError(
+            f"{what}: each index from 0 to {axes.example_count - 1}, along {names!r}, has to be in one group, got "
+            f"{groups!r}{where_text(user_line())}"
+        )
+    return parsed
+
+
+def _require_equal_groups(caller: str, axes: _NamedAxes) -> _NamedAxes:
+    """Return the axes; raises ValueError for groups of different sizes, which have no common type of result."""
+    if axes.group_size is None:
+        raise ValueError(
+            f"axis_index_groups of {caller} have to be of one size, got {axes.groups}{where_text(user_line())}"
+        )
+    return axes
 
 
 def _require_distinct(caller: str, axes: _NamedAxes) -> _NamedAxes:
@@ -85,11 +112,13 @@ def _unbound_axis_error(caller: str, name: Any) -> NameError:
 # Reductions ---------------------------------------------------------------------------------------------------------
 
 
-def psum(x: Any, axis_name: Any, *, axis_index_groups: None = None) -> Any:
+def psum(x: Any, axis_name: Any, *, axis_index_groups: Sequence[Sequence[int]] | None = None) -> Any:
     """Sum ``x``, an array or a tree of them, over all examples along a named axis or a tuple of them.
 
     A Python number is multiplied by the number of examples at once: ``psum(1, "i")`` is the size of the axis. Integers
-    among the axes are axes of ``x`` itself. Raises NameError for an axis that no enclosing vmap binds.
+    among the axes are axes of ``x`` itself. ``axis_index_groups`` are lists of indices along the axis, in which each
+    occurs once: each example gets the sum of its group. Raises NameError for an axis that no enclosing vmap binds,
+    ValueError for other groups.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> print(xs.vmap(lambda x: x / xs.lax.psum(x, "i"), axis_name="i")(jnp.array([1.0, 3.0])))
@@ -98,8 +127,8 @@ def psum(x: Any, axis_name: Any, *, axis_index_groups: None = None) -> Any:
     axes = _require_distinct("psum", _resolve_axes("psum", axis_name, True, axis_index_groups))
 
     def sum_leaf(leaf: Any) -> Any:
-        if leaf.__class__ in PYTHON_SCALAR_TYPES and not axes.positions:
-            return leaf * axes.example_count
+        if leaf.__class__ in PYTHON_SCALAR_TYPES and not axes.positions and axes.group_size is not None:
+            return leaf * axes.group_size
         if dtype_kind(dtype_of(leaf)) == "b":
             leaf = convert_element_type(leaf, np.dtype(np.int32))
         return _reduce_leaf(collectives.PSum, reduce_sum, leaf, axes)
@@ -107,40 +136,42 @@ def psum(x: Any, axis_name: Any, *, axis_index_groups: None = None) -> Any:
     return tree.map(sum_leaf, x)
 
 
-def pmean(x: Any, axis_name: Any, *, axis_index_groups: None = None) -> Any:
+def pmean(x: Any, axis_name: Any, *, axis_index_groups: Sequence[Sequence[int]] | None = None) -> Any:
     """Average ``x``, an array or a tree of them, over all examples along a named axis or a tuple of them.
 
-    Raises NameError for an axis that no enclosing vmap binds.
+    ``axis_index_groups`` are those of :func:`psum`. Raises NameError for an axis that no enclosing vmap binds.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> print(xs.vmap(lambda x: x - xs.lax.pmean(x, "i"), axis_name="i")(jnp.array([1.0, 3.0])))
     [-1.  1.]
     """
     axes = _resolve_axes("pmean", axis_name, True, axis_index_groups)
+    group_size: Any = psum(1, axes.names, axis_index_groups=axis_index_groups)
 
     def mean_leaf(leaf: Any, total: Any) -> Any:
         if total.__class__ in PYTHON_SCALAR_TYPES:
-            return total / axes.example_count
-        count = axes.example_count * math.prod(shape_of(leaf)[axis] for axis in axes.positions)
+            return total / group_size
+        count = group_size * math.prod(shape_of(leaf)[axis] for axis in axes.positions)
         if not is_differentiable(dtype_of(total)):
             is_wide = dtype_of(total).itemsize == 8
             total = convert_element_type(total, np.dtype(np.float64 if is_wide else np.float32))
-        return div(total, count)
+        return div(total, convert_element_type(count, dtype_of(total)) if hasattr(count, "aval") else count)
 
-    return tree.map(mean_leaf, x, psum(x, axis_name))
+    return tree.map(mean_leaf, x, psum(x, axis_name, axis_index_groups=axis_index_groups))
 
 
-def pmax(x: Any, axis_name: Any, *, axis_index_groups: None = None) -> Any:
+def pmax(x: Any, axis_name: Any, *, axis_index_groups: Sequence[Sequence[int]] | None = None) -> Any:
     """Take the elementwise maximum of ``x``, an array or a tree, over all examples along named axes.
 
-    Where several examples have the maximum, they share the derivative. Raises NameError for an axis that is not bound.
+    Where several examples have the maximum, they share the derivative. ``axis_index_groups`` are those of :func:`psum`.
+    Raises NameError for an axis that is not bound.
     """
     axes = _require_distinct("pmax", _resolve_axes("pmax", axis_name, True, axis_index_groups))
     reduce = reductions.ReduceMax
     return tree.map(lambda leaf: _reduce_leaf(collectives.PMax, lambda y, at: bind1(reduce(at), y), leaf, axes), x)
 
 
-def pmin(x: Any, axis_name: Any, *, axis_index_groups: None = None) -> Any:
+def pmin(x: Any, axis_name: Any, *, axis_index_groups: Sequence[Sequence[int]] | None = None) -> Any:
     """Take the elementwise minimum of ``x``, an array or a tree, over examples along named axes; see :func:`pmax`."""
     axes = _require_distinct("pmin", _resolve_axes("pmin", axis_name, True, axis_index_groups))
     reduce = reductions.ReduceMin
@@ -154,47 +185,74 @@ def _reduce_leaf(collective: Any, reduce: Callable[..., Any], leaf: Any, axes: _
     """
     if axes.positions:
         leaf = reduce(leaf, tuple(_normalize_axis("a reduction", axis, len(shape_of(leaf))) for axis in axes.positions))
-    return bind1(collective(axes.names), leaf) if axes.names else pass_through(leaf)
+    if not axes.names:
+        return pass_through(leaf)
+    return bind1(collective(axes.names, axes.groups), _vary_between_groups(leaf, axes))
+
+
+def _vary_between_groups(x: Any, axes: _NamedAxes) -> Any:
+    """Return an operand; with groups as one that varies along the axes, as the result differs between groups."""
+    return x if axes.groups is None else make_varying(x, STATE.checked_axes.intersection(axes.names))
 
 
 # Exchanges ----------------------------------------------------------------------------------------------------------
 
 
 def all_gather(
-    x: Any, axis_name: Any, *, axis_index_groups: None = None, axis: int = 0, tiled: bool = False, to: str = "varying"
+    x: Any,
+    axis_name: Any,
+    *,
+    axis_index_groups: Sequence[Sequence[int]] | None = None,
+    axis: int = 0,
+    tiled: bool = False,
+    to: str = "varying",
 ) -> Any:
     """Gather the operands of all examples along a named axis into every example.
 
-    They lie along a new axis at ``axis``; with ``tiled`` they are concatenated along the existing axis. ``to`` is
-    accepted for compatibility with JAX. Raises NameError for an axis that is not bound.
+    They lie along a new axis at ``axis``; with ``tiled`` they are concatenated along the existing axis. With
+    ``axis_index_groups``, those of :func:`psum` and all of one size, each example gets the operands of its group.
+    ``to`` is accepted for compatibility with JAX. Raises NameError for an axis that is not bound.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> print(xs.vmap(lambda x: xs.lax.all_gather(x, "i"), axis_name="i")(jnp.arange(2)))
     [[0 1]
      [0 1]]
     """
-    axes = _require_distinct("all_gather", _resolve_axes("all_gather", axis_name, False, axis_index_groups))
+    axes = _resolve_exchange("all_gather", axis_name, axis_index_groups)
 
     def gather_leaf(leaf: Any) -> Any:
         at = _normalize_axis("all_gather", axis, len(shape_of(leaf)) + (not tiled))
-        return bind1(exchanges.AllGather(axes.names, axes.sizes, at, tiled), leaf)
+        gather = exchanges.AllGather(axes.names, axes.sizes, at, tiled, axes.groups)
+        return bind1(gather, _vary_between_groups(leaf, axes))
 
     return tree.map(gather_leaf if axes.names else pass_through, x)
 
 
+def _resolve_exchange(caller: str, axis_name: Any, groups: Any) -> _NamedAxes:
+    """Return the axes of an exchange, like :func:`_resolve_axes`, each named once, with groups of one size."""
+    return _require_equal_groups(caller, _require_distinct(caller, _resolve_axes(caller, axis_name, False, groups)))
+
+
 def psum_scatter(
-    x: Any, axis_name: Any, *, scatter_dimension: int = 0, axis_index_groups: None = None, tiled: bool = False
+    x: Any,
+    axis_name: Any,
+    *,
+    scatter_dimension: int = 0,
+    axis_index_groups: Sequence[Sequence[int]] | None = None,
+    tiled: bool = False,
 ) -> Any:
     """Sum over all examples along a named axis; example i keeps index i of the sum along ``scatter_dimension``.
 
-    That axis has the size of the named one and is removed; with ``tiled`` each example keeps a block of it. Raises
-    NameError for an axis that is not bound, ValueError for sizes that do not fit.
+    That axis has the size of the named one and is removed; with ``tiled`` each example keeps a block of it. With
+    ``axis_index_groups``, those of :func:`psum` and all of one size, the sum of a group is divided among its examples,
+    in their order. Raises NameError for an axis that is not bound, ValueError for sizes that do not fit.
     """
-    axes = _require_distinct("psum_scatter", _resolve_axes("psum_scatter", axis_name, False, axis_index_groups))
+    axes = _resolve_exchange("psum_scatter", axis_name, axis_index_groups)
 
     def scatter_leaf(leaf: Any) -> Any:
         at = _normalize_axis("psum_scatter", scatter_dimension, len(shape_of(leaf)))
-        return bind1(exchanges.ReduceScatter(axes.names, axes.sizes, at, tiled), leaf)
+        scatter = exchanges.ReduceScatter(axes.names, axes.sizes, at, tiled, axes.groups)
+        return bind1(scatter, _vary_between_groups(leaf, axes))
 
     return tree.map(scatter_leaf, x)
 
@@ -205,27 +263,29 @@ def all_to_all(
     split_axis: int,
     concat_axis: int,
     *,
-    axis_index_groups: None = None,
+    axis_index_groups: Sequence[Sequence[int]] | None = None,
     tiled: bool = False,
 ) -> Any:
     """Transpose across examples: example i gets index i along ``split_axis`` of every example's ``x``.
 
     What it gets lies in the order of the examples along ``concat_axis``. The split axis has the size of the named one
     and is removed, and ``concat_axis`` is a new axis; with ``tiled`` the axis is cut into blocks, which are
-    concatenated along an existing one. Raises NameError for an axis that is not bound, ValueError for sizes that do
-    not fit.
+    concatenated along an existing one. With ``axis_index_groups``, those of :func:`psum` and all of one size, the
+    examples of a group exchange among themselves. Raises NameError for an axis that is not bound, ValueError for sizes
+    that do not fit.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> print(xs.vmap(lambda x: xs.lax.all_to_all(x, "i", 0, 0), axis_name="i")(jnp.array([[1, 2], [3, 4]])))
     [[1 3]
      [2 4]]
     """
-    axes = _require_distinct("all_to_all", _resolve_axes("all_to_all", axis_name, False, axis_index_groups))
+    axes = _resolve_exchange("all_to_all", axis_name, axis_index_groups)
 
     def exchange_leaf(leaf: Any) -> Any:
         rank = len(shape_of(leaf))
         at, to = _normalize_axis("all_to_all", split_axis, rank), _normalize_axis("all_to_all", concat_axis, rank)
-        return bind1(exchanges.AllToAll(axes.names, axes.sizes, at, to, tiled), leaf)
+        exchange = exchanges.AllToAll(axes.names, axes.sizes, at, to, tiled, axes.groups)
+        return bind1(exchange, _vary_between_groups(leaf, axes))
 
     return tree.map(exchange_leaf, x)
 
@@ -274,7 +334,7 @@ def pshuffle(x: Any, axis_name: Any, perm: Sequence[int]) -> Any:
     return ppermute(x, axis_name, list(zip(perm, range(len(perm)), strict=True)))
 
 
-def pswapaxes(x: Any, axis_name: Any, axis: int, *, axis_index_groups: None = None) -> Any:
+def pswapaxes(x: Any, axis_name: Any, axis: int, *, axis_index_groups: Sequence[Sequence[int]] | None = None) -> Any:
     """Exchange the named axis and axis ``axis`` of ``x``, which has the same size: ``all_to_all`` with one axis."""
     return all_to_all(x, axis_name, axis, axis, axis_index_groups=axis_index_groups)
 

@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 
 from ..ir.requested_dtypes import resolve_requested_dtype
+from ..key_types import is_key
 from ..operations import shapes, slicing
 from ..operations.conversion import convert_element_type
 from ..operations.integer_arguments import axis_of, is_several, whole_number, whole_numbers
 from ..operations.operand_values import match
 from ..operations.out_shardings import with_out_sharding
+from ..operations.random_keys import random_wrap
 from ..operations.shapes import broadcast_in_dim, expand_dims, transpose
 from ..trace.source import here
 from ..trace.values import aval_of
@@ -181,6 +183,10 @@ def full_like(
     if dtype is not None:
         return full(sizes, fill_value, dtype, sharding=sharding)
     aval = aval_of(x)
+    kind: Any = aval.dtype
+    if is_key(kind) and fill_value.__class__ in (int, float):  # as in JAX, the words of all keys
+        words = full((*sizes, kind.words), fill_value, np.dtype(np.uint32))
+        return random_wrap(words, kind.implementation)
     value = convert_element_type(full((), fill_value, aval.dtype), aval.dtype, aval.weak_type)
     return full(sizes, value, sharding=sharding)
 

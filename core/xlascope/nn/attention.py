@@ -14,6 +14,7 @@ from ..numpy.axes import is_several, whole_number
 from ..numpy.contractions import einsum
 from ..numpy.promotion import as_dtype
 from ..numpy.shaping import broadcast_to, reshape, shape_of, transpose
+from ..operations.operand_values import typed_scalar
 from ..operations.shapes import broadcasted_iota, expand_dims, squeeze
 from ..trace.operand_coercion import to_array
 from ..trace.values import aval_of
@@ -144,7 +145,7 @@ def _attention(
     output = reshape(einsum("bkgts,bskh->btkgh", weights, value), shape_of(query))
     if queries is not None:
         output = logic.where(
-            reshape(_within_length(queries, length), (batch, length, 1, 1)), output, np.zeros((), dtype)[()]
+            reshape(_within_length(queries, length), (batch, length, 1, 1)), output, typed_scalar(0, dtype)
         )
     return output, as_dtype(transpose(logsumexp(logits, -1), (0, 2, 1)), dtype)
 

@@ -23,8 +23,9 @@ from ..operations.arithmetic import add, div, integer_pow, mul, square, sub
 from ..operations.barriers import stop_gradient
 from ..operations.bits import bitwise_and, bitwise_or
 from ..operations.comparisons import eq, gt, lt
-from ..operations.conversion import convert_element_type
+from ..operations.conversion import convert_element_type, to_dtype
 from ..operations.exponentials import exp, log, logistic, rsqrt
+from ..operations.operand_values import typed_scalar
 from ..operations.reductions import reduce_max_unless_nan
 from ..operations.rounding import is_finite
 from ..operations.selection import select
@@ -342,15 +343,15 @@ def _elu(x: Any, alpha: Any) -> Any:
 
 def _to_strong_inexact(x: Any) -> Any:
     x = promote_inexact(x)
-    return convert_element_type(x, aval_of(x).dtype) if aval_of(x).weak_type else x
+    return to_dtype(x, aval_of(x).dtype) if aval_of(x).weak_type else x
 
 
 def _constant_like(x: Any, value: float) -> Any:
-    return np.asarray(value).astype(aval_of(x).dtype)[()]
+    return typed_scalar(value, aval_of(x).dtype)
 
 
 def _cast_like(value: Any, x: Any) -> Any:
-    return convert_element_type(value, aval_of(x).dtype)
+    return to_dtype(value, aval_of(x).dtype)
 
 
 def _sorted_axes(x: Any, axis: Axis) -> tuple[int, ...]:

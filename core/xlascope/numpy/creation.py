@@ -365,7 +365,7 @@ def full_like(a: Any, fill_value: Any, dtype: Any = None, shape: Any = None, *, 
         return full(sizes, fill_value, dtype, device=device)
     if aval.dtype == float0:
         return np.zeros(sizes, float0)
-    if is_key(aval.dtype) and fill_value.__class__ is int:
+    if is_key(aval.dtype) and fill_value.__class__ in (int, float):
         return _fill(sizes, fill_value, aval.dtype, device)
     value = as_dtype(fill_value, aval.dtype, aval.weak_type)
     value_aval = aval_of(value)

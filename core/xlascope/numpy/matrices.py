@@ -13,9 +13,10 @@ from ..operations.arithmetic import add
 from ..operations.bits import bitwise_and
 from ..operations.comparisons import eq, ge
 from ..operations.conversion import convert_element_type
+from ..operations.random_keys import zero_of
 from ..operations.selection import select
 from ..operations.shapes import broadcast_in_dim, broadcasted_iota
-from ..operations.slicing import pad
+from ..operations.slicing import concatenate
 from ..trace.values import aval_of
 from . import repeating, shaping
 from .axes import whole_number
@@ -84,7 +85,7 @@ def _mask_triangle(m: Any, k: int, lower: bool) -> Any:
         raise ValueError(f"tril and triu take arrays of at least two axes, got shape {aval.shape}")
     below = ge(*_row_and_column_indices(aval.shape[-2], aval.shape[-1], k))
     below = shaping.broadcast_to(below, aval.shape)
-    zero = np.zeros((), aval.dtype)[()]
+    zero = broadcast_in_dim(zero_of(aval.dtype), aval.shape, ())
     result = select(below, m, zero) if lower else select(below, zero, m)
     return convert_element_type(result, aval.dtype, True) if aval.weak_type else result
 
@@ -104,9 +105,10 @@ def diag(v: Any, k: int = 0) -> Any:
     if aval.ndim != 1:
         raise ValueError(f"diag takes one or two axes, got shape {aval.shape}")
     size = aval.shape[0] + abs(k)
-    row = pad(v, np.zeros((), aval.dtype)[()], [(max(k, 0), max(-k, 0), 0)])
+    zero = zero_of(aval.dtype)
+    row = concatenate([broadcast_in_dim(zero, (max(k, 0),), ()), v, broadcast_in_dim(zero, (max(-k, 0),), ())], 0)
     onto = eq(*_row_and_column_indices(size, size, k))
-    return select(onto, shaping.broadcast_to(row, (size, size)), np.zeros((), aval.dtype)[()])
+    return select(onto, shaping.broadcast_to(row, (size, size)), broadcast_in_dim(zero, (size, size), ()))
 
 
 def diagflat(v: Any, k: int = 0) -> Any:

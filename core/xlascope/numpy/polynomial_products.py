@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..operations.operand_values import typed_scalar
 from ..operations.shapes import expand_dims, full, reduce_sum, reshape
 from ..operations.slicing import pad, slice_in_dim
 from ..trace.concrete_values import require_known
@@ -108,7 +109,7 @@ def poly(seq_of_zeros: Any) -> Any:
         raise ValueError(f"poly takes zeros along one axis, got shape {shape}")
     zeros = reshape(promote_inexact(seq_of_zeros), (aval_of(seq_of_zeros).size,))
     zeros = as_dtype(zeros, aval_of(zeros).dtype)
-    coefficients: Any = full((1,), np.ones((), aval_of(zeros).dtype)[()])
+    coefficients: Any = full((1,), typed_scalar(1, aval_of(zeros).dtype))
     for i in range(shape_of(zeros)[0]):
         scaled = ufuncs.multiply(coefficients, ufuncs.negative(index_row(zeros, i)))
         middle = ufuncs.add(slice_in_dim(coefficients, 1, i + 1, 0), slice_in_dim(scaled, 0, i, 0))
@@ -124,7 +125,7 @@ def _promote_polynomials(first: Any, second: Any) -> tuple[Any, Any]:
 
 
 def _zero(x: Any) -> Any:
-    return np.zeros((), aval_of(x).dtype)[()]
+    return typed_scalar(0, aval_of(x).dtype)
 
 
 def _trim_leading_zeros(p: Any, tolerance: float, name: str) -> Any:

@@ -19,14 +19,14 @@ from ..ir.jaxpr import Literal
 from ..ir.requested_dtypes import HOW_TO_ENABLE_X64
 from ..ir.user_frames import warn_at_user_line
 from ..lru_cache import FastLRUCache
-from ..operations.conversion import convert_element_type
-from ..operations.operand_values import require_fit, typed_scalar
+from ..operations.conversion import to_dtype
+from ..operations.operand_values import numpy_scalar, require_fit, typed_scalar
 from ..operations.shapes import expand_dims
 from ..runtime import boot
 from ..trace.source import compose_message, user_line, where_text
 from ..trace.state import STATE
 from ..trace.traceback_filtering import filter_traceback
-from ..trace.values import aval_of
+from ..trace.values import aval_of, exact_operand
 from ..xla.arrays.transfers import put_on_device
 from .unary_op_chains import OpChain, apply_chain, record_chain
 
@@ -136,7 +136,7 @@ def promote_scalar(value: Any, dtype: np.dtype[Any], trace: Any = _CURRENT) -> A
 
 
 def _make_literal(value: Any, dtype: np.dtype[Any]) -> Literal:
-    return Literal(_to_typed_scalar(value, dtype), make_aval((), dtype, _weak_scalar_type(dtype) not in (None, bool)))
+    return Literal(_to_numpy_scalar(value, dtype), make_aval((), dtype, _weak_scalar_type(dtype) not in (None, bool)))
 
 
 def _make_device_scalar(value: Any, dtype: np.dtype[Any]) -> Any:
@@ -149,7 +149,7 @@ def _weak_scalar(value: Any, dtype: np.dtype[Any]) -> Any:
     """Return a scalar of ``dtype``: a Python one if that is a Python type's default dtype, else a NumPy one."""
     kind = _weak_scalar_type(dtype)
     if kind is None:
-        return _to_typed_scalar(value, dtype)
+        return _to_numpy_scalar(value, dtype)
     if value.__class__ is kind and kind is not int:
         return value
     return _require_representable(value, dtype) if kind is int and value.__class__ is int else kind(value)
@@ -164,10 +164,10 @@ def _weak_scalar_type(dtype: np.dtype[Any]) -> type | None:
     return _weak_kinds[key]
 
 
-def _to_typed_scalar(value: Any, dtype: np.dtype[Any]) -> Any:
+def _to_numpy_scalar(value: Any, dtype: np.dtype[Any]) -> Any:
     if value.__class__ is int and KINDS[dtype] in "iu":
         _require_representable(value, dtype)
-    return typed_scalar(value, dtype)
+    return numpy_scalar(value, dtype)
 
 
 def _require_representable(value: int, dtype: np.dtype[Any]) -> int:
@@ -243,15 +243,17 @@ def as_dtype(x: Any, dtype: np.dtype[Any], weak: bool = False) -> Any:
         kind = dtypes.python_scalar_type(dtype)
         if kind is not complex and x.__class__ is complex:
             return typed_scalar(x.real, dtype)
-        return kind(x) if weak and to_canonical_dtype(kind) == dtype else _to_typed_scalar(x, dtype)
+        if weak and to_canonical_dtype(kind) == dtype:
+            return kind(x)
+        return exact_operand(_to_numpy_scalar(x, dtype), make_aval((), dtype))
     aval = aval_of(x)
     if aval.dtype == dtype:
-        return x if aval.weak_type <= weak or not hasattr(x, "aval") else convert_element_type(x, dtype)
+        return x if aval.weak_type <= weak or not hasattr(x, "aval") else to_dtype(x, dtype)
     if isinstance(x, np.generic) and not weak and (KINDS[dtype] in "fc" or KINDS[aval.dtype] not in "fc"):
         return x.astype(dtype)
     if x.__class__ is Literal:
         return Literal(np.asarray(x.val).astype(dtype)[()], make_aval((), dtype, weak and aval.weak_type))
-    return convert_element_type(x, dtype, weak)
+    return to_dtype(x, dtype, weak)
 
 
 def promote_shapes(operands: list[Any], avals: list[ShapedArray]) -> list[Any]:

@@ -14,6 +14,7 @@ from ..ir.requested_dtypes import resolve_requested_dtype
 from ..operations import complex_numbers, cumulative, extreme_positions, operand_values
 from ..operations.arithmetic import div, mul
 from ..operations.complex_numbers import imag, real
+from ..operations.random_keys import are_keys
 from ..operations.reductions import reduce_and, reduce_max, reduce_min, reduce_or, reduce_prod
 from ..operations.shapes import expand_dims, full, reduce_sum, reshape
 from ..trace.values import aval_of
@@ -567,6 +568,8 @@ def nan_to_num(x: Any, copy: Any = True, nan: Any = 0.0, posinf: Any = None, neg
 @jit_wrapped("equal_nan")
 def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
     """Return whether elements differ by no more than atol + rtol |b|."""
+    if are_keys(a, b):
+        return logic.equal(a, b)
     x, y = promote_pair(a, b)
     if not is_floating(aval_of(x).dtype):
         x, y = promote_pair_inexact(x, y)

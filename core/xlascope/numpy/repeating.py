@@ -15,7 +15,8 @@ from ..operations.conversion import convert_element_type
 from ..operations.cumulative import cumsum
 from ..operations.dynamic_slicing import dynamic_slice
 from ..operations.out_shardings import with_out_sharding
-from ..operations.shapes import broadcast_in_dim, broadcasted_iota, reshape, zeros_of
+from ..operations.random_keys import zero_of
+from ..operations.shapes import broadcast_in_dim, broadcasted_iota, reshape
 from ..operations.slicing import concatenate, rev, slice_in_dim
 from ..operations.tangent_arithmetic import neg
 from ..trace.source import here
@@ -275,7 +276,7 @@ def resize(a: Any, new_shape: Any) -> Any:
     sizes = (new_shape,) if isinstance(new_shape, int) else tuple(new_shape)
     target_size, size = math.prod(sizes), aval_of(a).size
     if not target_size or not size:
-        empty = zeros_of(aval_of(np.zeros(sizes, aval_of(a).dtype)))
+        empty = broadcast_in_dim(zero_of(aval_of(a).dtype), sizes, ())
         return convert_element_type(empty, aval_of(a).dtype, True) if aval_of(a).weak_type else empty
     flat = concatenate([ravel(a)] * -(-target_size // size), 0)
     return reshape(slice_in_dim(flat, 0, target_size, 0), sizes)

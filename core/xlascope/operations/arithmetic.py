@@ -18,7 +18,7 @@ from ..xla.mlir.builder import attribute
 from .bits import bitwise_and
 from .comparisons import eq, ge
 from .complex_numbers import complex, conj, imag, real, real_dtype
-from .conversion import convert_element_type
+from .conversion import convert_element_type, to_dtype
 from .elementwise import Binary, Unary, stretch_values
 from .integer_arguments import whole_number
 from .linear_operation import linear_taylor_rule
@@ -299,7 +299,7 @@ class Abs(Unary, name="abs"):
         dtype = aval_of_operand(x).dtype
         if dtype_kind(dtype) == "c":
             length = select(eq(y, 0), typed_scalar(1, real_dtype(dtype)), y)
-            return real(mul(t, div(conj(x), convert_element_type(length, dtype))))
+            return real(mul(t, div(conj(x), to_dtype(length, dtype))))
         return mul(t, select(ge(x, 0), typed_scalar(1, dtype), typed_scalar(-1, dtype)))
 
 

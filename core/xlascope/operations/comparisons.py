@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ..ir.avals import ShapedArray, make_aval
 from ..ir.markers import ZERO
+from ..key_types import KeyType
 from ..trace.bind import bind1
 from ..xla.mlir.builder import attribute
 from .elementwise import Binary, stretch_values
@@ -44,8 +45,19 @@ class Eq(_ElementwiseComparison, name="eq"):
 
 
 def eq(x: Any, y: Any) -> Any:
-    """Return whether x == y, elementwise."""
+    """Return whether x == y, elementwise; for keys, whether they are the same."""
+    if _are_keys_of_one_type(x, y):
+        return KEY_COMPARISONS["eq"](x, y)
     return bind1(Eq.instance, *match(x, y))
+
+
+#: The comparisons of typed keys, "eq" and "ne", which are by their words; ``random_keys.py`` installs them.
+KEY_COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {}
+
+
+def _are_keys_of_one_type(x: Any, y: Any) -> bool:
+    dtype = getattr(x, "dtype", None)
+    return dtype.__class__ is KeyType and getattr(y, "dtype", None) is dtype
 
 
 class Ne(_ElementwiseComparison, name="ne"):
@@ -55,7 +67,9 @@ class Ne(_ElementwiseComparison, name="ne"):
 
 
 def ne(x: Any, y: Any) -> Any:
-    """Return whether x != y, elementwise."""
+    """Return whether x != y, elementwise; for keys, whether they differ."""
+    if _are_keys_of_one_type(x, y):
+        return KEY_COMPARISONS["ne"](x, y)
     return bind1(Ne.instance, *match(x, y))
 
 

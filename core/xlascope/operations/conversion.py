@@ -61,11 +61,11 @@ class ConvertElementType(Unary, name="convert_element_type"):
         return builder.emit(self.hlo, [x])  # type: ignore[no-any-return]
 
     def derivative(self, x: Any, y: Any, t: Any) -> Any:
-        return ZERO if dtype_kind(self.new_dtype) in "biu" else convert_element_type(t, self.new_dtype)
+        return ZERO if dtype_kind(self.new_dtype) in "biu" else to_dtype(t, self.new_dtype)
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
         (ct,), (x,) = cotangents, operands
-        return [convert_element_type(ct, x.aval.dtype)]
+        return [to_dtype(ct, x.aval.dtype)]
 
 
 def _clamp_to_range(builder: Any, x: Any, aval: ShapedArray, dtype: np.dtype[Any]) -> Any:
@@ -92,7 +92,14 @@ def convert_element_type(operand: Any, new_dtype: Any, weak_type: bool = False) 
     """
     if new_dtype is None:
         raise _missing_dtype_error("convert_element_type")
-    dtype = resolve_requested_dtype(new_dtype)
+    return to_dtype(operand, resolve_requested_dtype(new_dtype), weak_type)
+
+
+def to_dtype(operand: Any, dtype: np.dtype[Any], weak_type: bool = False) -> Any:
+    """Return ``operand`` converted to the dtype of another operand, whatever enable_x64 is.
+
+    Rules use this in place of :func:`convert_element_type`, which narrows a dtype that a user requests.
+    """
     aval = aval_of_operand(operand)
     if aval.dtype == dtype and aval.weak_type == weak_type and getattr(operand, "aval", None) is aval:
         return operand

@@ -20,14 +20,14 @@ from ..trace.bind import bind1
 from ..xla.mlir.builder import attribute, int64_array
 from . import sharding_rules
 from .complex_numbers import real_dtype
-from .conversion import convert_element_type
+from .conversion import to_dtype
 from .convolution_checks import check_groups, check_sum_type
 from .convolution_dims import ConvDimensionNumbers, conv_dimension_numbers
 from .convolution_groups import merge_batch_axis, move_groups, split_batch_axis
 from .convolution_on_cpu import emit_convolution
 from .integer_arguments import whole_number, whole_numbers
 from .operand_checks import is_linear, require_kind, require_one_dtype, type_of
-from .operand_values import aval
+from .operand_values import aval, typed_scalar
 from .precision import Precisions, pair_of, precision_config, precision_of
 from .shapes import broadcast_in_dim
 from .slicing import rev
@@ -235,7 +235,7 @@ class ConvGeneralDilated(Operation, name="conv_general_dilated"):
             for t, axis in zip(types, axes, strict=True)
         ]
         (out,) = self.abstract_eval(example_avals)
-        return broadcast_in_dim(np.zeros((), out.dtype)[()], (0, *out.shape), ())
+        return broadcast_in_dim(typed_scalar(0, out.dtype), (0, *out.shape), ())
 
 
 def _stablehlo_spec(spec: Sequence[int], first: str) -> str:
@@ -267,7 +267,7 @@ def _emit_complex(builder: Any, x: Any, w: Any, attributes: dict[str, Any]) -> A
 
 
 def _as_dtype(x: Any, dtype: np.dtype[Any]) -> Any:
-    return x if aval(x).dtype == dtype else convert_element_type(x, dtype)
+    return x if aval(x).dtype == dtype else to_dtype(x, dtype)
 
 
 def conv_general_dilated(

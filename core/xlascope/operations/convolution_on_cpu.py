@@ -22,7 +22,7 @@ from ..trace.jaxpr_trace import stage
 from .arithmetic import add, div, mul, rem
 from .barriers import OptimizationBarrier
 from .comparisons import eq
-from .conversion import convert_element_type
+from .conversion import to_dtype
 from .dot_product import dot_general
 from .dynamic_slicing import dynamic_slice
 from .operand_values import aval, typed_scalar
@@ -113,7 +113,7 @@ def _dtype_of_sums(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def _as_dtype(x: Any, dtype: np.dtype[Any]) -> Any:
-    return x if aval(x).dtype == dtype else convert_element_type(x, dtype)
+    return x if aval(x).dtype == dtype else to_dtype(x, dtype)
 
 
 def _pad_spatial(op: Any, image: Any, lhs: Sequence[int]) -> Any:

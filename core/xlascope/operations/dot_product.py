@@ -19,7 +19,7 @@ from ..trace.bind import bind1
 from ..trace.source import compose_message, here
 from ..xla.mlir.builder import attribute
 from . import sharding_rules
-from .conversion import convert_element_type
+from .conversion import to_dtype
 from .dot_algorithms import DotAlgorithmPreset, check_algorithm, emit_product
 from .operand_checks import is_linear, require_kind, require_one_dtype, type_of
 from .operand_values import aval
@@ -140,13 +140,15 @@ class DotGeneral(Operation, name="dot_general"):
         if is_linear(x):
             over = tuple(range(count + len(free_x), count + len(free_x) + len(free_y)))
             factor = _as_dtype(y, dtype)
-            product = dot_general(ct, factor, ((over, free_y), (batch, batch_y)), self.precision, dtype)
+            numbers = (over, free_y), (batch, batch_y)
+            product = bind1(DotGeneral(numbers, self.precision, dtype), ct, factor)
             ordered = [i for _, i in sorted(zip(contract_y, contract_x, strict=True))]
             ct_x = _as_dtype(_restore_axis_order(product, (*batch_x, *free_x, *ordered)), x.aval.dtype)
         if is_linear(y):
             over = tuple(range(count, count + len(free_x)))
             factor = _as_dtype(x, dtype)
-            product = dot_general(ct, factor, ((over, free_x), (batch, batch_x)), self.precision, dtype)
+            numbers = (over, free_x), (batch, batch_x)
+            product = bind1(DotGeneral(numbers, self.precision, dtype), ct, factor)
             ordered = [j for _, j in sorted(zip(contract_x, contract_y, strict=True))]
             ct_y = _as_dtype(_restore_axis_order(product, (*batch_y, *free_y, *ordered)), y.aval.dtype)
         return [ct_x, ct_y]
@@ -159,7 +161,7 @@ class DotGeneral(Operation, name="dot_general"):
                 (_shift_axes(contract_x, axis_x), _shift_axes(contract_y, axis_y)),
                 ((axis_x, *_shift_axes(batch_x, axis_x)), (axis_y, *_shift_axes(batch_y, axis_y))),
             )
-            return [dot_general(x, y, numbers, self.precision, self.preferred_element_type)], [0]
+            return [bind1(DotGeneral(numbers, self.precision, self.preferred_element_type), x, y)], [0]
         if axis_y is NOT_MAPPED:  # the mapped axis becomes one of x's free axes
             free = free_axes(len(aval(x).shape) - 1, contract_x, batch_x)
             numbers = (_shift_axes(contract_x, axis_x), contract_y), (_shift_axes(batch_x, axis_x), batch_y)
@@ -168,7 +170,7 @@ class DotGeneral(Operation, name="dot_general"):
             free = free_axes(len(aval(y).shape) - 1, contract_y, batch_y)
             numbers = (contract_x, _shift_axes(contract_y, axis_y)), (batch_x, _shift_axes(batch_y, axis_y))
             result_axis = len(aval(x).shape) - len(contract_x) + sum(1 for j in free if j < axis_y)
-        return [dot_general(x, y, numbers, self.precision, self.preferred_element_type)], [result_axis]
+        return [bind1(DotGeneral(numbers, self.precision, self.preferred_element_type), x, y)], [result_axis]
 
 
 def free_axes(rank: int, contract: Sequence[int], batch: Sequence[int]) -> tuple[int, ...]:
@@ -181,7 +183,7 @@ def _shift_axes(axes: Sequence[int], inserted: int) -> tuple[int, ...]:
 
 
 def _as_dtype(x: Any, dtype: np.dtype[Any]) -> Any:
-    return x if aval(x).dtype == dtype else convert_element_type(x, dtype)
+    return x if aval(x).dtype == dtype else to_dtype(x, dtype)
 
 
 def _restore_axis_order(product: Any, where: Sequence[int]) -> Any:
@@ -232,7 +234,7 @@ def dot_general(
         wider = _product_dtype(types[0].dtype, types[1].dtype)
         _require_no_narrower(wider, dtype)
         common = wider if dtype is None else resolve_requested_dtype(dtype)
-        lhs, rhs = convert_element_type(lhs, common), convert_element_type(rhs, common)
+        lhs, rhs = to_dtype(lhs, common), to_dtype(rhs, common)
     operation = DotGeneral(numbers, precision_of(precision), dtype)
     operation.check_shapes(*types)  # check the user's shapes, before batch rules add mapped axes
     return bind1(operation, lhs, rhs)

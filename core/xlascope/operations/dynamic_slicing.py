@@ -19,7 +19,7 @@ from .indexing import batched_gather, mapped_size, stacked_indices
 from .integer_arguments import whole_numbers
 from .linear_operation import linear_taylor_rule
 from .operand_checks import is_linear, require_index_scalars, type_of
-from .operand_values import aval, shape_of
+from .operand_values import aval, shape_of, typed_scalar
 from .shapes import mapped_in_front, moveaxis, zeros_of
 
 
@@ -62,7 +62,7 @@ class DynamicSlice(Operation, name="dynamic_slice"):
         if all(a is NOT_MAPPED for a in start_axes):
             x = moveaxis(x, axis, 0)
             size = shape_of(x)[0]
-            zero = np.zeros((), aval(starts[0]).dtype)[()] if starts else np.int32(0)
+            zero = typed_scalar(0, aval(starts[0]).dtype) if starts else np.int32(0)
             return [bind1(DynamicSlice((size, *self.slice_sizes)), x, zero, *starts)], [0]
         return batched_gather(x, axis, starts, start_axes, self.slice_sizes)
 
@@ -126,7 +126,7 @@ class DynamicUpdateSlice(Operation, name="dynamic_update_slice"):
         x = mapped_in_front(x, axis, size)
         update = mapped_in_front(update, update_axis, size)
         if all(s is NOT_MAPPED for s in start_axes):
-            zero = np.zeros((), aval(starts[0]).dtype)[()] if starts else np.int32(0)
+            zero = typed_scalar(0, aval(starts[0]).dtype) if starts else np.int32(0)
             return [bind1(self, x, update, zero, *starts)], [0]
         rank = len(shape_of(x)) - 1
         block = shape_of(update)[1:]

@@ -49,7 +49,52 @@ class _Exchange(collectives.CollectiveOperation):
         return math.prod(self.sizes)
 
 
-class AllGather(_Exchange, name="all_gather"):
+class _ExchangeInGroups(_Exchange):
+    """Exchange between all examples, or (``axis_index_groups``) between those of each group, which are as many."""
+
+    @property
+    def groups(self) -> collectives.Groups:
+        """Return the field ``axis_index_groups``, the last one of each subclass."""
+        return self.axis_index_groups  # type: ignore[attr-defined,no-any-return]
+
+    @property
+    def count(self) -> int:
+        """Return the number of examples that exchange: along all axes together, or of a group."""
+        return math.prod(self.sizes) if self.groups is None else len(self.groups[0])
+
+    @property
+    def part_sizes(self) -> tuple[int, ...]:
+        """Return into how many parts operands are cut along each axis."""
+        return self.sizes if self.groups is None else (self.count,)
+
+    def decompose(self, operands: Sequence[Any]) -> list[Any] | None:
+        collectives.require_one_axis(self, self.groups)
+        if len(self.axes) == 1 and not self.tiled:  # type: ignore[attr-defined]
+            return None
+        return self.decompose_axes(*operands)
+
+    def decompose_axes(self, x: Any) -> list[Any]:
+        """Bind equivalent exchanges over one axis each, which are not tiled, and return the results."""
+        raise NotImplementedError
+
+    def carry_out(
+        self, operands: Sequence[Any], axes: Sequence[Any], name: Hashable, size: int
+    ) -> tuple[list[Any], list[Any]]:
+        (x,), (axis,), groups = operands, axes, self.groups
+        if groups is None:
+            return self.carry_out_for_all(x, axis, size)
+        parts = []
+        for part in collectives.split_into_groups(mapped_in_front(x, axis, size), groups):
+            (result,), (result_axis,) = self.carry_out_for_all(part, 0, self.count)
+            parts.append(mapped_in_front(result, result_axis, self.count))
+        return [collectives.join_groups(parts, groups)], [0]
+
+    def carry_out_for_all(self, x: Any, axis: Any, size: int) -> tuple[list[Any], list[Any]]:
+        """Exchange between all examples of one mapped axis; return the results and their batch axes."""
+        raise NotImplementedError
+
+
+class AllGather(_ExchangeInGroups, name="all_gather"):
     """The operands of all examples along the axis ``all_gather_dimension``.
 
     The axis is a new one, or (``tiled``) the operands are concatenated along the existing one.
@@ -59,6 +104,7 @@ class AllGather(_Exchange, name="all_gather"):
 
     all_gather_dimension: int
     tiled: bool
+    axis_index_groups: collectives.Groups = None
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         (x,) = operands
@@ -76,35 +122,30 @@ class AllGather(_Exchange, name="all_gather"):
             shape = list(out.shape)
             shape[at] = 1
             x = builder.emit1("stablehlo.reshape", [x], make_aval(tuple(shape), out.dtype))
-        return across.all_gather(builder, x, out, self.axes, at)
+        return across.all_gather(builder, x, out, self.axes, at, self.axis_index_groups)
 
-    def decompose(self, operands: Sequence[Any]) -> list[Any] | None:
-        if len(self.axes) == 1 and not self.tiled:
-            return None
-        (x,) = operands
+    def decompose_axes(self, x: Any) -> list[Any]:
         at = self.all_gather_dimension
         for name, size in zip(reversed(self.axes), reversed(self.sizes), strict=True):
-            x = bind1(AllGather((name,), (size,), at, False), x)
+            x = bind1(AllGather((name,), (size,), at, False, self.axis_index_groups), x)
         return [_merge_axes(x, at, len(self.axes) + self.tiled)]
 
-    def carry_out(
-        self, operands: Sequence[Any], axes: Sequence[Any], name: Hashable, size: int
-    ) -> tuple[list[Any], list[Any]]:
-        (x,), (axis,) = operands, axes
+    def carry_out_for_all(self, x: Any, axis: Any, size: int) -> tuple[list[Any], list[Any]]:
         if axis is NOT_MAPPED:
             x, axis = mapped_in_front(x, axis, size), 0
         return [moveaxis(x, axis, self.all_gather_dimension)], [NOT_MAPPED]
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
-        back = ReduceScatter(self.axes, self.sizes, self.all_gather_dimension, self.tiled)
+        back = ReduceScatter(self.axes, self.sizes, self.all_gather_dimension, self.tiled, self.axis_index_groups)
         return [bind1(back, *cotangents)]
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        batched = AllGather(self.axes, self.sizes, self.all_gather_dimension + 1, self.tiled)
+        at = self.all_gather_dimension + 1
+        batched = AllGather(self.axes, self.sizes, at, self.tiled, self.axis_index_groups)
         return [bind1(batched, _batch_to_front(operands, axes))], [0]
 
 
-class ReduceScatter(_Exchange, name="reduce_scatter"):
+class ReduceScatter(_ExchangeInGroups, name="reduce_scatter"):
     """Sum over all examples, divided among them along ``scatter_dimension``.
 
     Each example gets one element, whose axis is removed, or (``tiled``) one block.
@@ -112,6 +153,7 @@ class ReduceScatter(_Exchange, name="reduce_scatter"):
 
     scatter_dimension: int
     tiled: bool
+    axis_index_groups: collectives.Groups = None
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         (x,) = operands
@@ -124,35 +166,32 @@ class ReduceScatter(_Exchange, name="reduce_scatter"):
         shape = list(out.shape)
         if not self.tiled:
             shape.insert(at, 1)
-        block = across.reduce_scatter(builder, x, make_aval(tuple(shape), out.dtype), self.axes, at)
+        block_aval = make_aval(tuple(shape), out.dtype)
+        block = across.reduce_scatter(builder, x, block_aval, self.axes, at, self.axis_index_groups)
         return block if self.tiled else builder.emit1("stablehlo.reshape", [block], out)
 
-    def decompose(self, operands: Sequence[Any]) -> list[Any] | None:
-        if len(self.axes) == 1 and not self.tiled:
-            return None
-        (x,) = operands
+    def decompose_axes(self, x: Any) -> list[Any]:
         at = self.scatter_dimension
-        x = _split_axis(x, at, (*self.sizes, *((shape_of(x)[at] // self.count,) if self.tiled else ())))
+        x = _split_axis(x, at, (*self.part_sizes, *((shape_of(x)[at] // self.count,) if self.tiled else ())))
         for name, size in zip(self.axes, self.sizes, strict=True):
-            x = bind1(ReduceScatter((name,), (size,), at, False), x)
+            x = bind1(ReduceScatter((name,), (size,), at, False, self.axis_index_groups), x)
         return [x]
 
-    def carry_out(
-        self, operands: Sequence[Any], axes: Sequence[Any], name: Hashable, size: int
-    ) -> tuple[list[Any], list[Any]]:
-        (x,), (axis,) = operands, axes
+    def carry_out_for_all(self, x: Any, axis: Any, size: int) -> tuple[list[Any], list[Any]]:
         total = mul(x, size) if axis is NOT_MAPPED else reduce_sum(x, (axis,))
         return [total], [self.scatter_dimension]
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
-        return [bind1(AllGather(self.axes, self.sizes, self.scatter_dimension, self.tiled), *cotangents)]
+        back = AllGather(self.axes, self.sizes, self.scatter_dimension, self.tiled, self.axis_index_groups)
+        return [bind1(back, *cotangents)]
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        batched = ReduceScatter(self.axes, self.sizes, self.scatter_dimension + 1, self.tiled)
+        at = self.scatter_dimension + 1
+        batched = ReduceScatter(self.axes, self.sizes, at, self.tiled, self.axis_index_groups)
         return [bind1(batched, _batch_to_front(operands, axes))], [0]
 
 
-class AllToAll(_Exchange, name="all_to_all"):
+class AllToAll(_ExchangeInGroups, name="all_to_all"):
     """Exchange: example i gets part i along ``split_axis`` of the operand of every example.
 
     The parts form a new axis ``concat_axis`` and the split axis is removed, or (``tiled``) blocks are concatenated
@@ -164,6 +203,7 @@ class AllToAll(_Exchange, name="all_to_all"):
     split_axis: int
     concat_axis: int
     tiled: bool
+    axis_index_groups: collectives.Groups = None
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         (x,) = operands
@@ -180,42 +220,40 @@ class AllToAll(_Exchange, name="all_to_all"):
         (x,), (out,), (operand_aval,) = operands, builder.out_avals, builder.in_avals
         split, to = self.split_axis, self.concat_axis
         if self.tiled:
-            return across.all_to_all(builder, x, out, self.axes, split, to)
+            return across.all_to_all(builder, x, out, self.axes, split, to, self.axis_index_groups)
         # A new axis of size 1 receives the parts; the split axis, of which one part remains, is removed.
         new = to if to <= split else to + 1
         split += new <= split
         wide = [*operand_aval.shape[:new], 1, *operand_aval.shape[new:]]
         x = builder.emit1("stablehlo.reshape", [x], make_aval(tuple(wide), out.dtype))
         wide[new], wide[split] = self.count, 1
-        parts = across.all_to_all(builder, x, make_aval(tuple(wide), out.dtype), self.axes, split, new)
+        parts_aval = make_aval(tuple(wide), out.dtype)
+        parts = across.all_to_all(builder, x, parts_aval, self.axes, split, new, self.axis_index_groups)
         return builder.emit1("stablehlo.reshape", [parts], out)
 
-    def decompose(self, operands: Sequence[Any]) -> list[Any] | None:
-        if len(self.axes) == 1 and not self.tiled:
-            return None
-        (x,) = operands
+    def decompose_axes(self, x: Any) -> list[Any]:
         at, to = self.split_axis, self.concat_axis
-        x = _split_axis(x, at, (*self.sizes, *((shape_of(x)[at] // self.count,) if self.tiled else ())))
+        x = _split_axis(x, at, (*self.part_sizes, *((shape_of(x)[at] // self.count,) if self.tiled else ())))
         # Each step removes the next split axis and puts a new axis behind those already in front.
         for step, (name, size) in enumerate(zip(self.axes, self.sizes, strict=True)):
-            x = bind1(AllToAll((name,), (size,), at + step, step, False), x)
+            x = bind1(AllToAll((name,), (size,), at + step, step, False, self.axis_index_groups), x)
         x = moveaxis(_merge_axes(x, 0, len(self.axes)), 0, to)
         return [_merge_axes(x, to, 2) if self.tiled else x]
 
-    def carry_out(
-        self, operands: Sequence[Any], axes: Sequence[Any], name: Hashable, size: int
-    ) -> tuple[list[Any], list[Any]]:
-        (x,), (axis,) = operands, axes
+    def carry_out_for_all(self, x: Any, axis: Any, size: int) -> tuple[list[Any], list[Any]]:
         x = mapped_in_front(x, axis, size)
         order = [i for i in range(1, len(shape_of(x))) if i != self.split_axis + 1]
         order.insert(self.concat_axis, 0)
         return [transpose(x, (self.split_axis + 1, *order))], [0]
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
-        return [bind1(AllToAll(self.axes, self.sizes, self.concat_axis, self.split_axis, self.tiled), *cotangents)]
+        at, to = self.concat_axis, self.split_axis
+        back = AllToAll(self.axes, self.sizes, at, to, self.tiled, self.axis_index_groups)
+        return [bind1(back, *cotangents)]
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        batched = AllToAll(self.axes, self.sizes, self.split_axis + 1, self.concat_axis + 1, self.tiled)
+        at, to = self.split_axis + 1, self.concat_axis + 1
+        batched = AllToAll(self.axes, self.sizes, at, to, self.tiled, self.axis_index_groups)
         return [bind1(batched, _batch_to_front(operands, axes))], [0]
 
 
@@ -369,6 +407,7 @@ def _scattered_shape(name: str, shape: tuple[int, ...], axis: int, operation: An
     require_axes(name, (axis,), shape)
     names, count, size = operation.axes, operation.count, shape[axis]
     text = f"the axis {names[0]!r}" if len(names) == 1 else f"the axes {names} together"
+    text = text if operation.groups is None else "a group of axis_index_groups"
     if operation.tiled:
         if count and size % count:
             raise ValueError(f"{name}: axis {axis} of shape {shape} has no {count} equal parts, as many as {text} has")

@@ -17,7 +17,7 @@ from .accuracy import AccuracyMode, Accurate, Tolerance
 from .arithmetic import add, div, integer_pow, mul, sub
 from .bits import bitwise_and
 from .comparisons import eq
-from .conversion import convert_element_type
+from .conversion import to_dtype
 from .elementwise import Binary
 from .operand_values import match
 from .selection import select
@@ -198,6 +198,6 @@ def pow(x: Any, y: Any) -> Any:
     base, exponent = aval_of(x), aval_of(y)
     if is_differentiable(base.dtype) and is_integer(exponent.dtype):
         weak = base.weak_type and exponent.weak_type
-        x, y = convert_element_type(x, base.dtype, weak), convert_element_type(y, base.dtype, weak)
+        x, y = to_dtype(x, base.dtype, weak), to_dtype(y, base.dtype, weak)
     x, y = match(x, y)
     return bind1(Pow.instance, x, y)

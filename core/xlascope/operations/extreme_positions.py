@@ -21,7 +21,7 @@ from . import sharding_rules
 from .arithmetic import add, sub
 from .barriers import OptimizationBarrier
 from .comparisons import eq, lt, ne
-from .conversion import convert_element_type
+from .conversion import to_dtype
 from .operand_checks import require_axes, require_kind
 from .operand_values import highest, lowest, typed_scalar
 from .reductions import ReduceMax, ReduceMin
@@ -147,7 +147,7 @@ def _stage_comparisons(op: Any, x: ShapedArray) -> ClosedJaxpr:
         first = bind1(ReduceMin(op.axes), candidates)
         if is_floating(x.dtype):
             first = select(lt(first, typed_scalar(0, dtype)), add(first, typed_scalar(length, dtype)), first)
-        return [convert_element_type(first, op.index_dtype)]
+        return [to_dtype(first, op.index_dtype)]
 
     return stage(find_position, [x], op.name)
 

@@ -16,7 +16,7 @@ from ..trace.bind import bind
 from ..trace.jaxpr_trace import stage
 from ..trace.source import here
 from . import sharding_rules
-from .conversion import convert_element_type
+from .conversion import convert_element_type, to_dtype
 from .elementwise import align, stretch_values
 from .operand_checks import broadcast_shape
 
@@ -43,9 +43,9 @@ def _stage_formula(formula: Formula, shape: tuple[int, ...], dtype: np.dtype[Any
     wide = np.dtype(np.float64 if dtype == np.float64 else np.float32)
 
     def formula_in_wide_dtype(*xs: Any) -> list[Any]:
-        widened = xs if dtype == wide else [convert_element_type(x, wide) for x in xs]
+        widened = xs if dtype == wide else [to_dtype(x, wide) for x in xs]
         result = formula(*widened)
-        return [result if dtype == wide else convert_element_type(result, dtype)]
+        return [result if dtype == wide else to_dtype(result, dtype)]
 
     return stage(formula_in_wide_dtype, [make_aval(shape, dtype)] * count, formula.__name__)
 

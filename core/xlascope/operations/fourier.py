@@ -20,10 +20,11 @@ from ..ir.user_frames import user_line, where_text
 from ..records.traits import KERNEL
 from ..trace.bind import bind1
 from ..trace.operand_coercion import pass_through
+from ..trace.values import exact_operand
 from ..xla.mlir.builder import attribute, int64_array
 from .arithmetic import mul
 from .complex_numbers import complex_dtype, conj, real, real_dtype
-from .conversion import convert_element_type
+from .conversion import to_dtype
 from .integer_arguments import whole_numbers
 from .linear_operation import Linear
 from .operand_values import aval, typed_scalar
@@ -143,7 +144,8 @@ def _transpose_irfft(ct: Any, lengths: tuple[int, ...]) -> Any:
     spectrum = conj(bind1(Fft(FftType.RFFT, lengths), ct))
     type_ = aval(spectrum)
     shape = (1,) * (len(type_.shape) - 1) + weights.shape
-    return mul(spectrum, weights.reshape(shape).astype(type_.dtype))
+    factors = weights.reshape(shape).astype(type_.dtype)
+    return mul(spectrum, exact_operand(factors, make_aval(shape, type_.dtype)))
 
 
 def fft(x: Any, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Any:
@@ -165,8 +167,8 @@ def fft(x: Any, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Any:
         raise ValueError(f"only real valued inputs supported for rfft, got {type_.dtype.name}; take their real part")
     dtype = _inexact_dtype(type_.dtype) if kind is FftType.RFFT else complex_dtype(_inexact_dtype(type_.dtype))
     if not lengths:
-        return pass_through(x) if dtype == type_.dtype else convert_element_type(x, dtype)
-    return bind1(Fft(kind, lengths), x if dtype == type_.dtype else convert_element_type(x, dtype))
+        return pass_through(x) if dtype == type_.dtype else to_dtype(x, dtype)
+    return bind1(Fft(kind, lengths), x if dtype == type_.dtype else to_dtype(x, dtype))
 
 
 def _inexact_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:

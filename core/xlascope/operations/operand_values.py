@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 
 from ..cache_keys import scalar_bits
-from ..dtypes import dtype_kind, finfo, iinfo, is_floating, python_scalar_type, to_canonical_dtype
-from ..ir.avals import ShapedArray
+from ..dtypes import NARROWED_DTYPES, dtype_kind, finfo, iinfo, is_floating, python_scalar_type, to_canonical_dtype
+from ..ir.avals import ShapedArray, make_aval
+from ..key_types import is_key
 from ..lru_cache import FastLRUCache
+from ..runtime.boot import enable_x64
 from ..trace.source import here
-from ..trace.values import aval_of
+from ..trace.values import aval_of, exact_operand
 
 _scalars: FastLRUCache[tuple[Any, type, np.dtype[Any]], Any] = FastLRUCache(4096)
 
@@ -19,6 +21,16 @@ PYTHON_SCALAR_TYPES = (bool, int, float, complex)
 
 
 def typed_scalar(value: Any, dtype: np.dtype[Any]) -> Any:
+    """Return an operand of exactly ``dtype`` with the value of a Python scalar.
+
+    It is a NumPy scalar (see :func:`numpy_scalar`) unless that would be narrowed: for a dtype of 64 bits where these
+    are not enabled, which an array from elsewhere has, it is a literal or an array.
+    """
+    scalar = numpy_scalar(value, dtype)
+    return scalar if enable_x64.value or dtype not in NARROWED_DTYPES else exact_operand(scalar, make_aval((), dtype))
+
+
+def numpy_scalar(value: Any, dtype: np.dtype[Any]) -> Any:
     """Return a NumPy scalar of ``dtype`` with the value of a Python scalar.
 
     A float is clamped to the range of an integer dtype. Scalars are cached.
@@ -69,6 +81,11 @@ def match(x: Any, y: Any) -> tuple[Any, Any]:
 def _scalar_like(value: Any, operand: Any) -> Any:
     """Return a Python scalar in the dtype of ``operand``; it stays a Python scalar if that is weakly typed."""
     dtype = _dtype(operand)
+    if is_key(dtype):
+        raise TypeError(
+            f"keys meet nothing but keys of their own type, got {value!r}{here()}: random.key_data(keys) has "
+            "a key's words as numbers"
+        )
     if (value.__class__ is float and dtype_kind(dtype) in "biu") or (
         value.__class__ is complex and dtype_kind(dtype) != "c"
     ):
@@ -102,6 +119,8 @@ _INTEGER_RANGES: dict[np.dtype[Any], range] = {}
 
 
 def _dtype(x: Any) -> np.dtype[Any]:
+    if isinstance(x, (np.generic, np.ndarray)):
+        return aval_of(x).dtype  # that of NumPy's is wider where 64-bit types are not enabled
     try:
         return x.dtype  # type: ignore[no-any-return]
     except AttributeError:

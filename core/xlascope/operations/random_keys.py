@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,9 +14,12 @@ from ..ir.operation import Operation
 from ..key_types import KEY_TYPES, KeyType, is_key
 from ..runtime import boot
 from ..trace.bind import bind1
-from ..trace.values import aval_of
-from .comparisons import eq
+from ..trace.values import aval_of, exact_operand
+from .bits import bitwise_not
+from .comparisons import KEY_COMPARISONS, eq
 from .indexing import default_fill
+from .operand_checks import broadcast_shape
+from .operand_values import typed_scalar
 from .reductions import reduce_and
 from .shapes import expand_dims, moveaxis
 
@@ -105,7 +109,7 @@ def fill_value_of(dtype: Any) -> Any:
     For keys it is the key whose words have all bits set.
     """
     if not is_key(dtype):
-        return default_fill(dtype)
+        return exact_operand(default_fill(dtype), make_aval((), dtype))
     return random_wrap(np.full(dtype.words, 0xFFFFFFFF, np.uint32), dtype.implementation)
 
 
@@ -120,3 +124,20 @@ def same_keys(x: Any, y: Any) -> Any:
     rank = max(len(aval_of(array).shape) for array in words)
     equal_words = eq(*(expand_dims(array, tuple(range(rank - len(aval_of(array).shape)))) for array in words))
     return reduce_and(equal_words, (rank - 1,))
+
+
+def zero_of(dtype: Any) -> Any:
+    """Return zero in a dtype as an operand; for keys it is the key whose words are zeros."""
+    if not is_key(dtype):
+        return typed_scalar(0, dtype)
+    return random_wrap(np.zeros(dtype.words, np.uint32), dtype.implementation)
+
+
+def _compare(name: str, x: Any, y: Any) -> Any:
+    """Compare keys of one type, ``name`` being "eq" or "ne"; raise TypeError for shapes that an operation refuses."""
+    broadcast_shape(name, aval_of(x).shape, aval_of(y).shape)
+    same = same_keys(x, y)
+    return same if name == "eq" else bitwise_not(same)
+
+
+KEY_COMPARISONS.update((name, functools.partial(_compare, name)) for name in ("eq", "ne"))

@@ -18,11 +18,11 @@ from . import cumulative, sharding_rules
 from .arithmetic import div, mul
 from .comparisons import eq
 from .complex_numbers import emit_extreme
-from .conversion import convert_element_type
+from .conversion import to_dtype
 from .integer_arguments import whole_numbers
 from .linear_operation import linear_taylor_rule
 from .operand_checks import require_axes, require_kind
-from .operand_values import aval, highest, lowest, shape_of
+from .operand_values import aval, highest, lowest, shape_of, typed_scalar
 from .shapes import broadcast_in_dim, moveaxis, reduce_region, reduce_sum, reshape, transpose
 from .slicing import pad
 
@@ -106,7 +106,7 @@ class _ReduceExtreme(_AxisReduction):
         y = bind1(self, x)
         if t is ZERO:
             return [y], [ZERO]
-        is_extreme = convert_element_type(eq(x, self.broadcast_to_operand(y, x)), aval(x).dtype)
+        is_extreme = to_dtype(eq(x, self.broadcast_to_operand(y, x)), aval(x).dtype)
         count = reduce_sum(is_extreme, self.axes)
         return [y], [div(reduce_sum(mul(t, is_extreme), self.axes), count)]
 
@@ -186,7 +186,7 @@ def _exclusive_product(x: Any, axis: int, reverse: bool) -> Any:
     if size == 0:
         return x
     running = bind1(cumulative.CumProd(axis, reverse), x)
-    unit = np.ones((), aval(x).dtype)[()]
+    unit = typed_scalar(1, aval(x).dtype)
     config = [(0, 0, 0)] * len(shape_of(x))
     config[axis] = (-1, 1, 0) if reverse else (1, -1, 0)
     return pad(running, unit, config)

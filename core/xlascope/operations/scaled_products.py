@@ -26,7 +26,7 @@ from ..trace.source import here
 from . import sharding_rules
 from .arithmetic import mul
 from .complex_numbers import real_dtype
-from .conversion import convert_element_type
+from .conversion import to_dtype
 from .dot_product import DimensionNumbers, DotGeneral
 from .operand_checks import require_kind
 from .operand_values import aval
@@ -113,12 +113,12 @@ class ScaledDot(Operation, name="scaled_dot"):
         for axis, size in enumerate(aval(scale).shape):
             scale_axes.append(len(blocked_shape))
             blocked_shape += (size, shape[axis] // size) if axis in contract else (size,)
-        scales = convert_element_type(scale, self.compute_dtype)
+        scales = to_dtype(scale, self.compute_dtype)
         scales = reshape(broadcast_in_dim(scales, tuple(blocked_shape), tuple(scale_axes)), shape)
-        return mul(convert_element_type(x, self.compute_dtype), scales)
+        return mul(to_dtype(x, self.compute_dtype), scales)
 
     def _result(self, product: Any) -> Any:
-        return product if product is ZERO else convert_element_type(product, self.preferred_element_type)
+        return product if product is ZERO else to_dtype(product, self.preferred_element_type)
 
     def expand(self, x: Any, y: Any, scale_x: Any, scale_y: Any) -> list[Any]:
         """Return the product, in a list, in operations that every compiler supports."""

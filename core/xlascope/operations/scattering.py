@@ -17,7 +17,7 @@ from .arithmetic import div, mul, square, sub
 from .bits import bitwise_or
 from .comparisons import eq, ne
 from .complex_numbers import emit_extreme
-from .conversion import convert_element_type
+from .conversion import to_dtype
 from .indexing import ScatterAdd, ScatterFamily
 from .operand_checks import is_linear, require_kind
 from .operand_values import aval, shape_of, typed_scalar
@@ -85,9 +85,9 @@ class ScatterMul(ScatterFamily, name="scatter_mul"):
         safe = select(is_zero, unit, updates)
         product = self.gather_at_updates(bind1(self, x, indices, safe), indices, type_of_updates)
         zeros = self.gather_at_updates(
-            self._scatter_added(x, indices, convert_element_type(is_zero, dtype)), indices, type_of_updates
+            self._scatter_added(x, indices, to_dtype(is_zero, dtype)), indices, type_of_updates
         )
-        other_zeros = sub(zeros, convert_element_type(is_zero, dtype))
+        other_zeros = sub(zeros, to_dtype(is_zero, dtype))
         small = select(is_zero, updates, zero)
         total, squares = (
             sub(self.gather_at_updates(self._scatter_added(x, indices, values), indices, type_of_updates), values)

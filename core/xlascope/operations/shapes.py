@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..ir.avals import ShapedArray, make_aval
+from ..ir.jaxpr import Literal
 from ..ir.markers import NOT_MAPPED, ZERO
 from ..ir.operation import Operation
 from ..records.traits import KEEPS_ORDER, KERNEL, MOVES, PERMUTES
@@ -20,7 +21,7 @@ from . import sharding_rules
 from .integer_arguments import axis_of, whole_number, whole_numbers
 from .linear_operation import Linear
 from .operand_checks import require_axes, require_kind, require_shape
-from .operand_values import aval
+from .operand_values import aval, typed_scalar
 
 
 class BroadcastInDim(Linear, name="broadcast_in_dim"):
@@ -350,9 +351,10 @@ def broadcasted_iota(dtype: Any, shape: Sequence[int], dimension: int) -> Any:
 
 def zeros_of(type_: ShapedArray) -> Any:
     """Return an array of zeros of the type ``type_``."""
-    return full(type_.shape, np.zeros((), type_.dtype)[()])
+    return full(type_.shape, typed_scalar(0, type_.dtype))
 
 
 def full(shape: Sequence[int], fill_value: Any) -> Any:
     """Return an array of that shape filled with the scalar ``fill_value``, in its dtype."""
-    return broadcast_in_dim(fill_value, shape, ()) if len(shape) else pass_through(fill_value)
+    is_result = not len(shape) and fill_value.__class__ is not Literal
+    return pass_through(fill_value) if is_result else broadcast_in_dim(fill_value, shape, ())

@@ -21,7 +21,7 @@ from . import sharding_rules
 from .integer_arguments import is_several, whole_numbers
 from .linear_operation import Linear, linear_taylor_rule
 from .operand_checks import is_linear, require_axes, type_of
-from .operand_values import aval
+from .operand_values import aval, typed_scalar
 from .selection import select
 from .shapes import broadcast_in_dim, full, mapped_in_front, moveaxis, reduce_sum, zeros_of
 from .tangent_arithmetic import ADD_ANY, neg
@@ -133,7 +133,7 @@ class Slice(Linear, name="slice"):
             (start, size - start - ((n - 1) * s + 1 if n else 0), s - 1)
             for start, size, n, s in zip(self.start_indices, x.aval.shape, aval(ct).shape, strides, strict=True)
         ]
-        return [pad(ct, np.zeros((), x.aval.dtype)[()], config)]
+        return [pad(ct, typed_scalar(0, x.aval.dtype), config)]
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         (x,), (axis,) = operands, axes
@@ -207,7 +207,7 @@ class Pad(Operation, name="pad"):
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
         (ct,), (x, value) = cotangents, operands
         back = tuple((-low, -high, 0) for low, high, _ in self.padding_config)
-        inner = bind1(Pad(back), ct, np.zeros((), aval(ct).dtype)[()])
+        inner = bind1(Pad(back), ct, typed_scalar(0, aval(ct).dtype))
         steps = tuple(interior + 1 for _, _, interior in self.padding_config)
         shape = aval(inner).shape
         ct_x = slice(inner, (0,) * len(shape), shape, steps)
@@ -227,7 +227,7 @@ class Pad(Operation, name="pad"):
         size = aval(value).shape[0]
         x = mapped_in_front(x, axis, size)
         outside = bind1(batched, full(aval(x).shape, np.False_), np.True_)
-        padded = bind1(batched, x, np.zeros((), aval(x).dtype)[()])
+        padded = bind1(batched, x, typed_scalar(0, aval(x).dtype))
         values = broadcast_in_dim(value, aval(padded).shape, (0,))
         return [select(outside, values, padded)], [0]
 

@@ -108,7 +108,7 @@ def _sum_over_windows(added: Any, chosen: Any, of: Geometry, dtype: np.dtype[Any
         numbers = broadcast_in_dim(pad(chosen, typed_scalar(_NO_WINDOW, np.dtype(np.int8)), config), spread, windows)
         values = broadcast_in_dim(pad(added, zero, config), spread, windows)
         places = broadcast_in_dim(bind1(Constant(_places(of, before))), spread, range(1, 2 * rank, 2))
-        term = select(eq(numbers, places), values, full(spread, np.zeros((), dtype)))
+        term = select(eq(numbers, places), values, full(spread, zero))
         total = term if total is None else add(total, term)
     total = select(eq(total, zero), zero, total)  # -0 + -0: XLA's sums begin at 0
     # Joined with the reshaping, the axes of size s would be computed by divisions.

@@ -22,7 +22,7 @@ from ..xla.execution.eager import execute
 from .jaxpr_trace import JaxprTrace, JaxprTracer
 from .op_sequence import OpSequence, build_op_sequence
 from .state import STATE
-from .values import aval_of
+from .values import aval_of, exact_result
 
 Rule = Callable[[Sequence[Any]], Sequence[Any]]
 P = TypeVar("P")
@@ -191,7 +191,8 @@ def _find_marked_dependents(trace: JaxprTrace, operands: Sequence[Any], marked: 
 
 
 def _literal_to_scalar(x: Any) -> Any:
-    """Return the scalar of a literal, a Python number if it is weakly typed; other values are returned as they are."""
-    if x.__class__ is not Literal:
-        return x
-    return x.val.item() if x.aval.weak_type and isinstance(x.val, np.generic) else x.val
+    """Return the scalar of a literal, a Python number if it is weakly typed; other values are returned as they are.
+
+    A scalar that would be narrowed is an array.
+    """
+    return exact_result(x.operand, x.aval) if x.__class__ is Literal else x

@@ -9,7 +9,7 @@ import numpy as np
 from ..ir.avals import ShapedArray, make_aval
 from ..ir.jaxpr import Literal, Var
 from ..runtime.boot import enable_x64
-from ..xla.arrays.transfers import integer_array
+from ..xla.arrays.transfers import integer_array, put_on_device
 from .operand_coercion import (
     aval_of_foreign,
     aval_of_host_value,
@@ -17,9 +17,19 @@ from .operand_coercion import (
     invalid_result_error,
     is_value,
 )
+from .state import STATE
 from .tracer import leaked_error
 
-__all__ = ["aval_of", "invalid_operand_error", "invalid_result_error", "is_value", "scalar_literal"]
+__all__ = [
+    "aval_of",
+    "exact_operand",
+    "exact_result",
+    "invalid_operand_error",
+    "invalid_result_error",
+    "is_value",
+    "literal_operand",
+    "scalar_literal",
+]
 
 #: NumPy scalars whose types do not depend on settings.
 _NARROW_SCALARS = (np.bool_, np.int8, np.int16, np.int32, np.uint8, np.uint32, np.float32)
@@ -36,6 +46,8 @@ _SCALAR_AVALS = {kind: (make_aval((), np.dtype(kind)),) * 2 for kind in (bool, *
         (np.float64, "float32", "float64", False),
     )
 }
+#: Classes of values whose types depend on ``enable_x64``.
+_SETTING_DEPENDENT = frozenset({int, float, complex, np.int64, np.uint64, np.float64, np.complex128, np.ndarray})
 
 
 def aval_of(x: Any) -> ShapedArray:
@@ -64,3 +76,29 @@ def scalar_literal(x: Any, aval: ShapedArray) -> Literal:
     """Return a literal of type ``aval`` for a scalar; raise OverflowError for an integer too wide for the type."""
     value = integer_array(x, aval.dtype) if x.__class__ is int else np.asarray(x).astype(aval.dtype)
     return Literal(value[()], aval)
+
+
+# Constants whose types do not depend on settings ---------------------------------------------------------------------
+
+
+def exact_operand(x: Any, aval: ShapedArray) -> Any:
+    """Return a number or a NumPy value as an operand of type ``aval``, whatever ``enable_x64`` is.
+
+    An array that is made where 64-bit types are enabled may be used where they are not. A constant beside it has to
+    keep its type there: it becomes a literal while staging, otherwise an array.
+    """
+    if x.__class__ not in _SETTING_DEPENDENT or aval_of(x).dtype == aval.dtype:
+        return x
+    trace = STATE.trace
+    is_literal = not aval.shape and trace is not None and trace.staging
+    return scalar_literal(x, aval) if is_literal else put_on_device(x, aval)
+
+
+def exact_result(x: Any, aval: ShapedArray) -> Any:
+    """Return a number or a NumPy value as a result of type ``aval``, like :func:`exact_operand`, but no literal."""
+    return x if x.__class__ not in _SETTING_DEPENDENT or aval_of(x).dtype == aval.dtype else put_on_device(x, aval)
+
+
+def literal_operand(x: Literal) -> Any:
+    """Return the value of a literal of a program as an operand, in the type that it has in the program."""
+    return exact_operand(x.operand, x.aval)

@@ -83,6 +83,9 @@ class LinearProgram:
         The program takes the residuals and then the nonzero tangents of the inputs; it returns those of the
         outputs.
         """
+        return self.recorder.run_as_recorded(self._to_program)
+
+    def _to_program(self) -> tuple[ClosedJaxpr, list[Any]]:
         residuals: dict[int, tuple[Any, Var]] = {}
         variables: dict[int, Var] = {}
 

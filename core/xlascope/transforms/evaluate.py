@@ -9,6 +9,7 @@ from ..ir.atoms import NO_LINE
 from ..ir.jaxpr import ClosedJaxpr, Jaxpr, Literal, Origin
 from ..trace.bind import bind
 from ..trace.state import STATE
+from ..trace.values import exact_result, literal_operand
 
 
 def evaluate(program: ClosedJaxpr, *operands: Any) -> list[Any]:
@@ -33,9 +34,10 @@ def evaluate_jaxpr(
     try:
         for operation, inputs, outputs, code, lasti, origin in jaxpr.raw:
             STATE.origin = origin or outside or Origin("forward", None, code, lasti, scope)
-            results = apply(operation, *[x.operand if x.__class__ is Literal else values[id(x)] for x in inputs])
+            arguments = [literal_operand(x) if x.__class__ is Literal else values[id(x)] for x in inputs]
+            results = apply(operation, *arguments)
             for variable, result in zip(outputs, results, strict=True):
                 values[id(variable)] = result
     finally:
         STATE.origin = previous
-    return [x.operand if x.__class__ is Literal else values[id(x)] for x in jaxpr.outvars]
+    return [exact_result(x.operand, x.aval) if x.__class__ is Literal else values[id(x)] for x in jaxpr.outvars]

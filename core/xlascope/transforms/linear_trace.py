@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from ..ir.atoms import NO_LINE
 from ..ir.avals import ShapedArray, make_aval
 from ..ir.jaxpr import Literal, Origin, RawEquation
 from ..ir.operation import Operation
 from ..operations.shapes import BroadcastInDim
+from ..runtime.boot import enable_x64
 from ..trace.op_sequence import OpSequence
 from ..trace.source import user_frame, with_line
 from ..trace.state import STATE
@@ -18,6 +19,8 @@ from ..trace.tracer import TracerBase
 from ..trace.values import aval_of
 from ..xla.execution.eager import execute
 from .dce import find_dependent_op_results
+
+T = TypeVar("T")
 
 
 class LinearTracer(TracerBase):
@@ -79,7 +82,7 @@ class Pushforward:
 class LinearTrace:
     """Trace that records operations on its tangents; other operations run in the enclosing trace, ``parent``."""
 
-    __slots__ = ("alive", "forwards", "parent", "recorded", "staging")
+    __slots__ = ("alive", "forwards", "is_wide", "parent", "recorded", "staging")
 
     def __init__(self, parent: Any) -> None:
         self.parent = parent
@@ -88,6 +91,18 @@ class LinearTrace:
         #: For each run of equations, the index of its first and the forward value that it belongs to.
         self.forwards: list[tuple[int, Any]] = []
         self.alive = True
+        #: Whether 64-bit types were enabled: numbers among the operands have the types that they had then.
+        self.is_wide: bool = enable_x64.value
+
+    def run_as_recorded(self, function: Callable[[], T]) -> T:
+        """Call ``function`` with 64-bit types enabled or not, as they were during the recording; return its result."""
+        if enable_x64.value == self.is_wide:
+            return function()
+        before = enable_x64.swap_local(self.is_wide)
+        try:
+            return function()
+        finally:
+            enable_x64.swap_local(before)
 
     def bind(self, operation: Operation, operands: Sequence[Any]) -> list[Any]:
         """Record an operation if an operand is a tangent of this trace, else run it in the enclosing trace."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -53,7 +54,7 @@ def backward(
     for tracer, cotangent in zip(outputs, cotangents, strict=True):
         if tracer is not ZERO and cotangent is not ZERO:
             accumulate_cotangent(tracer, cotangent)
-    pull_back(recorder, pending, accumulate_cotangent)
+    recorder.run_as_recorded(functools.partial(pull_back, recorder, pending, accumulate_cotangent))
     return [ZERO if x is ZERO else pending.get(id(x), ZERO) for x in inputs]
 
 

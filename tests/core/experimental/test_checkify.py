@@ -260,7 +260,23 @@ def test_nothing_is_found_where_nothing_is_wrong():
 
 
 def test_checks_in_what_is_not_looked_into_are_not_lost():
+    def solve(x):
+        return lax.custom_linear_solve(lambda v: (logarithm(x), 2.0 * v)[1], x, lambda _, b: b / 2.0)
+
+    with pytest.raises(NotImplementedError, match=rf"within custom_linear_solve at {re.escape(HERE)}"):
+        checkify.checkify(solve)(1.0)
+
+
+def test_each_device_of_a_mesh_has_its_outcome():
+    """tests/core/parallel/test_checks.py has eight of them."""
     mesh = xs.make_mesh((1,), ("x",))
-    mapped = xs.shard_map(logarithm, mesh=mesh, in_specs=xs.P(), out_specs=xs.P())
-    with pytest.raises(NotImplementedError, match=rf"within shard_map at {re.escape(HERE)}"):
-        checkify.checkify(mapped)(1.0)
+    checked = checkify.checkify(xs.shard_map(logarithm, mesh=mesh, in_specs=xs.P(), out_specs=xs.P()))
+    error, value = checked(-1.0)
+    assert error.get() == f"at mapped index 0: {NEGATIVE} (`check` failed)" and np.isnan(value)
+    assert checked(1.0)[0].get() is None
+    with pytest.raises(checkify.JaxRuntimeError, match="at mapped index 0"):
+        checkify.check_error(error)
+    mapped, _ = xs.vmap(checked)(jnp.array([1.0, -1.0]))
+    assert mapped.get() == f"at mapped index 1, 0: {NEGATIVE} (`check` failed)"
+    again = checkify.checkify(lambda x: checkify.check_error(checked(x)[0]))
+    assert again(-1.0)[0].get() == f"{NEGATIVE} (`check` failed)" and again(1.0)[0].get() is None

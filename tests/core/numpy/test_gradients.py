@@ -183,6 +183,26 @@ def test_the_gradient_is_the_finite_difference(row: str) -> None:
     np.testing.assert_allclose(float(forward), numerical, rtol=1e-6, atol=1e-7)
 
 
+#: Functions whose values cannot be computed of 64-bit arrays outside of ``enable_x64``, since a step is narrowed.
+NARROWED_INSIDE = ("jnp.var", "linalg.inv", "linalg.cond(m[:, :3], 1)", "linalg.tensorsolve", "jnp.modf")
+
+
+@pytest.mark.parametrize("row", [row for row in TABLE if not any(name in row for name in NARROWED_INSIDE)])
+def test_the_gradient_of_64_bit_arrays_outside_of_enable_x64(row: str) -> None:
+    function, points = _function(row)
+    with xs.enable_x64():
+        points = [jnp.asarray(p) for p in points]
+        value, pull = xs.vjp(function, *points)
+        cotangent = jnp.cos(jnp.arange(value.size, dtype=float)).reshape(value.shape).astype(value.dtype)
+        expected = pull(cotangent)
+    if function(*points).dtype != value.dtype:
+        pytest.skip("the value is narrowed")
+    for found in (pull(cotangent), xs.jit(lambda *xs_: xs.vjp(function, *xs_)[1](cotangent))(*points)):
+        for g, wanted in zip(found, expected, strict=True):
+            assert g.dtype == wanted.dtype
+            np.testing.assert_allclose(g, wanted, rtol=1e-11, atol=1e-11)
+
+
 @pytest.mark.parametrize("row", TABLE)
 def test_vmap_is_a_loop(row: str) -> None:
     function, points = _function(row)

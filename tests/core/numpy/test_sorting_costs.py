@@ -1,7 +1,9 @@
 """Sorting and searching, by every method, hold about as many numbers as they are given, in about log n steps."""
 
 import math
+import re
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -62,3 +64,44 @@ def test_what_is_held_grows_with_the_size_and_loops_with_its_logarithm(row: str)
 def test_comparing_all_holds_all_pairs() -> None:
     program = xs.make_jaxpr(lambda x, y: jnp.searchsorted(x, y, method="compare_all"))(X, Y)
     assert _largest_and_longest(program.jaxpr)[0] == SIZE**2
+
+
+SPECIAL = [3.0, np.nan, -0.0, 0.0, np.inf, -1.0, 3.0, -np.inf, -1.0, np.copysign(np.nan, -1), 0.0, -0.0]
+ORDERED = np.random.default_rng(1).permuted(np.array([SPECIAL, np.arange(-5.0, 1)[[0] * 7 + [1] * 5]] * 2), axis=1)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16", "int8", "int32"])
+@pytest.mark.parametrize("kth", [0, 3, 40])
+def test_the_smallest_elements_are_the_first_of_a_stable_sort(dtype: str, kth: int) -> None:
+    """However few are selected, with zeros of either sign, infinities and NaN among them."""
+    x = np.tile(ORDERED, (1, 6))
+    x = np.nan_to_num(x, posinf=9, neginf=-9) if "int" in dtype else x
+    x = x.astype(ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype)
+    order = np.argsort(x.astype("float32"), axis=1, kind="stable")
+    for axis, array in ((1, x), (0, x.T)):
+        values, indices = (np.asarray(f(array, kth, axis)) for f in (jnp.partition, jnp.argpartition))
+        values, indices = (y if axis else y.T for y in (values, indices))
+        np.testing.assert_array_equal(indices[:, : kth + 1], order[:, : kth + 1])
+        np.testing.assert_array_equal(np.sort(indices, axis=1), np.sort(order, axis=1))
+        for found, wanted in (
+            (values[:, : kth + 1], order[:, : kth + 1]),
+            (np.sort(values.astype("float32"), 1), order),
+        ):
+            wanted_values = np.take_along_axis(x, wanted, 1).astype("float32")
+            np.testing.assert_array_equal(found.astype("float32"), wanted_values)
+
+
+def test_a_program_that_reads_the_smallest_elements_alone_sorts_nothing() -> None:
+    def compiled(function) -> str:
+        return xs.jit(function).lower(X).compile().as_text()
+
+    for function in (lambda x: jnp.partition(x, 7)[:7], lambda x: jnp.argpartition(x, 7)[:8]):
+        assert not re.search(r" sort\(", compiled(function))
+    assert re.search(r" sort\(", compiled(lambda x: jnp.partition(x, 7)))
+
+
+def test_the_gradient_of_the_smallest_elements_goes_to_where_they_are() -> None:
+    x = np.random.default_rng(2).permutation(64).astype("float32")
+    for count in (5, 50):
+        gradient = xs.grad(lambda x, c=count: jnp.sum(jnp.partition(x, c)[: c + 1] ** 2))(x)
+        np.testing.assert_array_equal(gradient, np.where(x <= count, 2 * x, 0))

@@ -74,6 +74,7 @@ from xlascope.operations.linalg import (
     householder,
     lu,
     qr,
+    row_permutations,
     singular_values,
     triangular,
     tridiagonal,
@@ -1063,6 +1064,9 @@ def _linear_algebra_rows() -> Iterator[Row]:
             yield Row(qr.Qr(False, full), lambda a, f=full: _qr(a, f), real(*shape), dtypes=matrices, smooth=smooth, tolerance=40)
             yield Row(qr.Qr(True, full), lambda a, f=full: _qr(a, f, True), real(*shape), smooth=False, tolerance=40)
     yield Row(lu.LUPivotsToPermutation(4), lambda p: np.array([2, 0, 3, 1]), exactly([2, 2, 3], "int32"), smooth=False)
+    orders = exactly([[2, 0, 3, 1], [1, 2, 0, 3]], "int32")
+    yield Row(row_permutations.PermuteRows(), lambda x, p: np.take_along_axis(x, p[..., None], -2), real(2, 4, 3), orders, dtypes=matrices, linear=((0,),))
+    yield Row(row_permutations.PermuteRows(), lambda x, p: x, real(0, 3), exactly([], "int32"), linear=((0,),), note="nothing")
     yield Row(householder.HouseholderProduct(), lambda a, t: scipy.linalg.lapack.dorgqr(a, t)[0], real(4, 3), real(3, high=1), smooth=False, tolerance=20)
     yield Row(householder.Ormqr(True, False), _times_reflections, real(4, 3), real(3, high=1), real(4, 2), smooth=False, tolerance=20)
     yield Row(hermitian_eigenvalues.Eigh(True, True), lambda a: np.linalg.eigh(a)[::-1], definite, smooth=False, tolerance=9)

@@ -287,6 +287,30 @@ def test_derivative_without_jit_in_single_precision(row):
     close(dot(whole, moved), dot(received, tangents), 2e-4)
 
 
+@pytest.mark.rows("moving")
+def test_derivatives_of_64_bit_arrays_outside_of_enable_x64(row):
+    """An array that is made where 64-bit types are enabled keeps its width elsewhere, and so do its derivatives."""
+    for dtype in doubles(row):
+        with x64(dtype):
+            function, primals, tangents, cotangents = derivative_case(row, dtype)
+            whole = [ct if np.asarray(ct).dtype.kind in "fc" else np.zeros(np.shape(ct)) for ct in cotangents]
+            arrays = xs.tree.map(xs.numpy.asarray, (primals, tangents, whole))
+
+            def derive(primals: Any, tangents: Any, cotangents: Any, function: Any = function) -> list[Any]:
+                results, moved = differentiate.jvp(function, primals, tangents)
+                received = xs.vjp(function, *primals)[1](list(cotangents))
+                return [*results, *(t for t in moved if t is not ZERO), *received]
+
+            expected = xs.jit(derive)(*arrays)
+            back = xs.vjp(function, *arrays[0])[1]
+        count = len(arrays[0])
+        found = {"": derive(*arrays), "compiled": xs.jit(derive)(*arrays), "pulled back": list(back(arrays[2]))}
+        for name, values in found.items():
+            for y, wanted in zip(values, expected if name != "pulled back" else expected[-count:], strict=True):
+                assert y.dtype == wanted.dtype, name
+                close(y, wanted, 1e-13, name)
+
+
 def _double(values: Sequence[Any]) -> list[Any]:
     return [np.asarray(x).astype(np.complex128 if x.dtype.kind == "c" else np.float64) for x in values]
 

@@ -37,6 +37,13 @@ MOVES: dict[str, Callable[[Any], Any]] = {
     "reshape by columns": lambda x: jnp.reshape(x, (6,), order="F"),
     "ravel": lambda x: x.ravel(),
     "flatten": lambda x: x.flatten(),
+    "tril": lambda x: jnp.tril(x, 1),
+    "triu": lambda x: jnp.triu(x),
+    "diag": lambda x: jnp.diag(x[0], 1),
+    "diagflat": lambda x: jnp.diagflat(x, -1),
+    "resize to nothing": lambda x: jnp.resize(x, (2, 0)),
+    "full_like": lambda x: jnp.full_like(x, 3.0) if x.ndim else x,
+    "lax.full_like": lambda x: lax.full_like(x, 3),
     "T": lambda x: x.T,
     "swapaxes": lambda x: x.swapaxes(0, 1),
     "squeeze": lambda x: x[:1].squeeze(0),
@@ -338,3 +345,29 @@ def test_a_nan_is_found_in_a_scan_over_keys() -> None:
 
     with xs.debug_nans(True), pytest.raises(FloatingPointError, match="log"):
         xs.jit(lambda keys: lax.scan(step, 1.0, keys)[0])(random.split(random.key(0), 2))
+
+
+@pytest.mark.parametrize("wrapped", [lambda f: f, xs.jit, lambda f: xs.vmap(f, in_axes=(0, 0))])
+def test_keys_are_compared_by_their_words(wrapped: Callable[[Any], Any]) -> None:
+    keys = random.split(random.key(3), (2, 3))
+    others = keys.at[0, 1].set(keys[1, 2])
+    differs = np.zeros((2, 3), bool)
+    differs[0, 1] = True
+    for equal in (lax.eq, jnp.equal, jnp.isclose, lambda x, y: x == y):
+        np.testing.assert_array_equal(wrapped(equal)(keys, others), ~differs)
+    for different in (lax.ne, jnp.not_equal):
+        np.testing.assert_array_equal(wrapped(different)(keys, others), differs)
+    assert not np.asarray(wrapped(lambda x, _: jnp.isnan(x))(keys, others)).any()
+    assert jnp.allclose(keys, keys) and not jnp.allclose(keys, others)
+
+
+OTHERS = [1, 2.0, np.ones((2, 3)), random.split(random.key(0, impl="rbg"), (2, 3)), random.split(random.key(0))]
+
+
+@pytest.mark.parametrize("other", OTHERS)
+def test_keys_are_compared_with_keys_of_their_type_and_shape(other: Any) -> None:
+    keys = random.split(random.key(3), (2, 3))
+    for compare in (lax.eq, lax.ne, lambda x, y: lax.eq(y, x)):
+        with pytest.raises(TypeError, match=r"take keys|meet nothing but keys|shapes do not fit"):
+            compare(keys, other)
+    np.testing.assert_array_equal(lax.eq(keys, random.key(3)), np.zeros((2, 3), bool))

@@ -461,7 +461,20 @@ WRONG = {
     "pshuffle": (lambda a: lax.pshuffle(a, "i", [0, 1]), "[0, 1] is no permutation of 0 to 2"),
     "pbroadcast": (lambda a: lax.pbroadcast(a, "i", 3), "no example 3 along 'i', which has size 3"),
     "twice": (lambda a: lax.psum(a, ("i", "i")), "names an axis twice"),
-    "groups": (lambda a: lax.psum(a, "i", axis_index_groups=[[0, 1], [2]]), "axis_index_groups is not supported"),
+    "groups": (
+        lambda a: lax.psum(a, "i", axis_index_groups=[[0, 1]]),
+        "each index from 0 to 2, along 'i', has to be in",
+    ),
+    "uneven": (lambda a: lax.all_gather(a, "i", axis_index_groups=[[0, 1], [2]]), "all_gather have to be of one size"),
+    "no groups": (lambda a: lax.pmax(a, "i", axis_index_groups=[0, 1, 2]), "of pmax is a list of lists of indices"),
+    "groups of two axes": (
+        lambda a: xs.vmap(lambda b: lax.psum(b, ("i", "j"), axis_index_groups=[range(18)]), axis_name="j")(a),
+        "it can cross no other",
+    ),
+    "a group's size": (
+        lambda a: lax.psum_scatter(a, "i", axis_index_groups=[[0, 2, 1]]),
+        "axis 0 of shape (6, 5) has size 6, but a group of axis_index_groups has size 3",
+    ),
     "no array": (lambda a: lax.psum("text", "i"), "of type str is not a valid array"),
 }
 

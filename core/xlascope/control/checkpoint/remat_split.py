@@ -10,6 +10,7 @@ from ...ir.jaxpr import ClosedJaxpr, Jaxpr, Literal, Origin, RawEquation, Var
 from ...trace.bind import bind
 from ...trace.jaxpr_trace import stage
 from ...trace.state import STATE
+from ...trace.values import exact_result, literal_operand
 from ...transforms.dce import dce_program, find_live_equations
 from ...transforms.differentiate import linearize_program
 from ...transforms.evaluate import evaluate
@@ -183,7 +184,7 @@ def _evaluate_inline(program: ClosedJaxpr, operands: Sequence[Any]) -> list[Any]
     try:
         for operation, inputs, outputs, code, lasti, origin in program.jaxpr.raw:
             STATE.origin = origin or previous or Origin("forward", None, code, lasti)
-            operand_values = [x.operand if x.__class__ is Literal else values[id(x)] for x in inputs]
+            operand_values = [literal_operand(x) if x.__class__ is Literal else values[id(x)] for x in inputs]
             if isinstance(operation, JitCall):
                 results = _evaluate_inline(operation.jaxpr, operand_values)
             else:
@@ -191,4 +192,4 @@ def _evaluate_inline(program: ClosedJaxpr, operands: Sequence[Any]) -> list[Any]
             values.update((id(v), y) for v, y in zip(outputs, results, strict=True))
     finally:
         STATE.origin = previous
-    return [x.operand if x.__class__ is Literal else values[id(x)] for x in program.jaxpr.outvars]
+    return [exact_result(x.operand, x.aval) if x.__class__ is Literal else values[id(x)] for x in program.jaxpr.outvars]

@@ -48,7 +48,8 @@ def _varying_axes_of_results(
     all_axes = _union(input_axes)
     if isinstance(operation, CollectiveOperation):
         collective_axes = frozenset(operation.axes)
-        if isinstance(operation, _REPLICATING_COLLECTIVES):
+        is_grouped = operation.params.get("axis_index_groups") is not None
+        if isinstance(operation, _REPLICATING_COLLECTIVES) and not is_grouped:
             return [None if all_axes is None else all_axes - collective_axes]
         return [
             collective_axes

@@ -10,7 +10,7 @@ import numpy as np
 from ... import tree
 from ...dtypes import float0
 from ...ir.avals import ShapedArray
-from ...operations.conversion import convert_element_type
+from ...operations.conversion import to_dtype
 from ...operations.operand_values import PYTHON_SCALAR_TYPES, typed_scalar
 from ...operations.varying_axes import make_varying
 from ...trace.tracer import TracerBase
@@ -38,7 +38,7 @@ def as_type(x: Any, aval: ShapedArray) -> Any:
     own_aval = aval_of(x)
     if own_aval.dtype == aval.dtype and own_aval.weak_type == aval.weak_type:
         return x
-    return convert_element_type(x, aval.dtype, aval.weak_type)
+    return to_dtype(x, aval.dtype, aval.weak_type)
 
 
 def concrete_or_none(x: Any) -> Any:

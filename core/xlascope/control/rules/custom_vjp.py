@@ -9,7 +9,7 @@ from ... import tree
 from ...dtypes import is_differentiable
 from ...ir.avals import ShapedArray
 from ...ir.markers import ZERO
-from ...operations.conversion import convert_element_type
+from ...operations.conversion import to_dtype
 from ...trace.source import compose_message, here
 from ...trace.values import aval_of, is_value
 from ..programs.function_names import definition_text, name_of, parameter_names
@@ -240,4 +240,4 @@ def _check_cotangent(name: str, cotangent: Any, aval: ShapedArray) -> Any:
             f"{name} has to return cotangents of the arguments' types: for one of type {aval.str_short()} it returned "
             f"{actual.str_short()}{here()}"
         )
-    return convert_element_type(cotangent, aval.dtype)
+    return to_dtype(cotangent, aval.dtype)

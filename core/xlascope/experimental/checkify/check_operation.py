@@ -11,13 +11,14 @@ from ...ir.effects import KEEP_ALIVE, Effects
 from ...ir.markers import NOT_MAPPED
 from ...ir.operation import Operation
 from ...ir.user_frames import user_line, where_text
-from ...numpy import broadcast_to, not_equal
+from ...numpy import broadcast_to, equal, expand_dims, not_equal, where
 from ...operations.shapes import moveaxis
 from ...records import SourceRange
 from ...trace.bind import bind
 from ...trace.operand_coercion import is_value
+from ...trace.state import STATE
 from ...trace.values import aval_of
-from .errors import CheckSite, Error, JaxRuntimeError
+from .errors import CheckSite, Error, JaxRuntimeError, ShardedCheckSite
 
 
 class Check(Operation, name="check", by_identity=True):
@@ -43,6 +44,9 @@ class Check(Operation, name="check", by_identity=True):
         return {"message": self.message, "debug": self.debug}
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
+        return []
+
+    def sharding_rule(self, parts: Any, operands: Any, results: Any) -> Any:
         return []
 
     def make_site(self, avals: Sequence[ShapedArray]) -> CheckSite:
@@ -122,6 +126,20 @@ def check_error(error: Error) -> None:
     (number, *values), sites = error.tree_flatten()
     if aval_of(number).shape:
         raise ValueError("check_error takes the error of one example, got one of a batch")
+    if STATE.trace is None:
+        error.throw()
+    else:
+        _bind_checks(number, values, sites, 0)
+
+
+def _bind_checks(numbers: Any, values: Sequence[Any], sites: Sequence[CheckSite], examples: int) -> None:
+    """Bind the checks ``sites``, of which that of ``numbers`` failed; the first ``examples`` axes are batch axes."""
     for position, site in enumerate(sites, 1):
         site_values, values = values[: len(site.avals)], values[len(site.avals) :]
-        bind(Check(site.message, site.structure, False, site.location, 0), not_equal(number, position), *site_values)
+        if isinstance(site, ShardedCheckSite):
+            inner_numbers, *inner_values = site_values
+            is_here = expand_dims(equal(numbers, position), examples)
+            _bind_checks(where(is_here, inner_numbers, 0), inner_values, site.inner_sites, examples + 1)
+        else:
+            check = Check(site.message, site.structure, False, site.location, examples)
+            bind(check, not_equal(numbers, position), *site_values)

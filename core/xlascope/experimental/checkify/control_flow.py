@@ -11,6 +11,8 @@ from ... import numpy as jnp
 from ...control.flow.scan_op import Scan
 from ...control.flow.while_op import While
 from ...lax import scan, switch, while_loop
+from ...operations.varying_axes import make_varying
+from ...trace.state import STATE
 from ...trace.values import aval_of
 from .errors import CheckSite
 
@@ -43,9 +45,20 @@ def to_strong_type(x: Any) -> Any:
     return jnp.asarray(x, aval_of(x).dtype)
 
 
+def vary(failure: CheckFailure) -> CheckFailure:
+    """Return a failure as each device's own, in a shard_map whose types say which values vary between devices.
+
+    So the failures of branches have one type, and those that loops carry along.
+    """
+    axes = STATE.checked_axes
+    if not axes:
+        return failure
+    return CheckFailure(make_varying(failure.number, axes), [make_varying(x, axes) for x in failure.values])
+
+
 def no_failure(sites: Iterable[CheckSite]) -> CheckFailure:
     """Return the failure that says that none of the checks ``sites`` failed; its message values are zeros."""
-    return CheckFailure(jnp.int32(0), [jnp.zeros(a.shape, a.dtype) for site in sites for a in site.avals])
+    return vary(CheckFailure(jnp.int32(0), [jnp.zeros(a.shape, a.dtype) for site in sites for a in site.avals]))
 
 
 def first_failure(earlier: CheckFailure, later: CheckFailure) -> CheckFailure:

@@ -55,11 +55,45 @@ class CheckSite:
     location: SourceRange | None
     category: ErrorCategory = ErrorCategory.USER
 
+    def format_lines(self, values: Sequence[Any], index: tuple[Any, ...] = ()) -> Iterator[str]:
+        """Yield the message with these values, after the ``index`` of the example in which the check failed."""
+        where = f"at mapped index {', '.join(map(str, index))}: " if index else ""
+        yield where + self.format_message(values)
+
     def format_message(self, values: Sequence[Any]) -> str:
         """Return the message with these values filled in; implicit checks add the user's line."""
         args, kwargs = self.structure.unflatten([x[()] if x.ndim == 0 else x for x in map(np.asarray, values)])
         text = self.message.format(*args, **kwargs)
         return f"{text} (`check` failed)" if self.category is ErrorCategory.USER else text + where_text(self.location)
+
+
+@dataclass(frozen=True)
+class ShardedCheckSite(CheckSite):
+    """The checks ``inner_sites`` of a shard_map as one.
+
+    Its values are the number of the check that failed on each device, or 0, and the message values of all devices.
+    """
+
+    inner_sites: tuple[CheckSite, ...] = ()
+
+    def format_lines(self, values: Sequence[Any], index: tuple[Any, ...] = ()) -> Iterator[str]:
+        """Yield a line for each device on which a check failed, after its index."""
+        numbers, *inner_values = map(np.asarray, values)
+        return format_failures(numbers, inner_values, self.inner_sites, index)
+
+
+def format_failures(
+    numbers: Any, values: Sequence[Any], sites: Sequence[CheckSite], outer: tuple[Any, ...] = ()
+) -> Iterator[str]:
+    """Yield the messages of the failures of each example: ``numbers`` are those of failed checks, from 1 on, or 0.
+
+    ``values`` are the message values of all checks in ``sites``; ``outer`` is the index of what the examples belong to.
+    """
+    for index in zip(*np.nonzero(numbers), strict=True) if numbers.ndim else [()] * bool(numbers):
+        number = int(numbers[index])
+        before = sum(len(site.avals) for site in sites[: number - 1])
+        site = sites[number - 1]
+        yield from site.format_lines([x[index] for x in values[before : before + len(site.avals)]], (*outer, *index))
 
 
 @tree.register_pytree_node_class
@@ -95,14 +129,7 @@ class Error:
 
     def _lines(self) -> Iterator[str]:
         """Yield the message of each example in which a check failed."""
-        numbers = np.asarray(self._number)
-        values = [np.asarray(x) for x in self._values]
-        for index in zip(*np.nonzero(numbers), strict=True) if numbers.ndim else [()] * bool(numbers):
-            number = int(numbers[index])
-            before = sum(len(site.avals) for site in self._sites[: number - 1])
-            site = self._sites[number - 1]
-            where = f"at mapped index {', '.join(map(str, index))}: " if index else ""
-            yield where + site.format_message([x[index] for x in values[before : before + len(site.avals)]])
+        yield from format_failures(np.asarray(self._number), [np.asarray(x) for x in self._values], self._sites)
 
     def __repr__(self) -> str:
         number = self._number

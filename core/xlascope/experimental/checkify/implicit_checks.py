@@ -21,8 +21,8 @@ from .errors import CheckSite, ErrorCategory
 _DATA_MOVEMENT = frozenset(
     [
         *("bitcast_convert_type", "broadcast_in_dim", "concatenate", "convert_element_type", "copy", "dynamic_slice"),
-        *("dynamic_update_slice", "expand_dims", "gather", "optimization_barrier", "pad", "reshape", "rev", "scatter"),
-        *("select_n", "slice", "sort", "split", "squeeze", "stop_gradient", "transpose"),
+        *("dynamic_update_slice", "expand_dims", "gather", "optimization_barrier", "pad", "permute_rows", "reshape"),
+        *("rev", "scatter", "select_n", "slice", "sort", "split", "squeeze", "stop_gradient", "top_k", "transpose"),
     ]
 )
 _INDEXED_OPERATIONS = frozenset(

@@ -16,6 +16,7 @@ from ...api.inspection import trace_program
 from ...control.flow.cond_op import Cond
 from ...control.flow.scan_op import Scan
 from ...control.flow.while_op import While
+from ...control.parallel.shard_map_call import ShardMap
 from ...control.programs.call import CallOperation, JitCall
 from ...control.rules.custom_rule_call import CustomRuleCall
 from ...ir.avals import make_aval
@@ -27,14 +28,14 @@ from ...trace.bind import bind
 from ...trace.jaxpr_trace import stage
 from ...trace.state import STATE
 from ...trace.traceback_filtering import api_boundary
-from ...trace.values import aval_of
-from . import control_flow, implicit_checks
+from ...trace.values import aval_of, exact_result, literal_operand
+from . import control_flow, implicit_checks, shards
 from .check_operation import Check
-from .control_flow import CheckedProgram, CheckFailure, to_strong_type
+from .control_flow import CheckedProgram, CheckFailure, to_strong_type, vary
 from .errors import CheckSite, Error, ErrorCategory, user_checks
 
 #: The operations whose programs are checked inside; of others only the results are checked.
-_HANDLED_OPERATIONS = (Cond, Scan, While, CallOperation, CustomRuleCall)
+_HANDLED_OPERATIONS = (Cond, Scan, While, CallOperation, CustomRuleCall, ShardMap)
 
 
 def checkify(f: Callable[..., Any], errors: Iterable[ErrorCategory] = user_checks) -> Callable[..., tuple[Error, Any]]:
@@ -107,6 +108,8 @@ class _CheckedProgramBuilder:
             avals = [x.aval for x in inputs[1:]]
             is_looked_at = ErrorCategory.USER in self.categories
             return [operation.make_site([_without_axes(a, operation.examples) for a in avals])] if is_looked_at else []
+        if isinstance(operation, ShardMap):
+            return shards.sites_of(operation, self._checked_bodies(operation)[0])
         if isinstance(operation, _HANDLED_OPERATIONS):
             return [site for checked in self._checked_bodies(operation) for site in checked.sites]
         return implicit_checks.sites_of(operation, inputs, outputs, locate(code, lasti), self.categories)
@@ -124,7 +127,7 @@ class _CheckedProgramBuilder:
             for raw, sites, holding in zip(jaxpr.raw, self.sites, self.holding, strict=True):
                 operation, inputs, outputs, code, lasti, origin = raw
                 STATE.origin = origin or Origin("forward", None, code, lasti, "")
-                arguments = [x.operand if x.__class__ is Literal else values[id(x)] for x in inputs]
+                arguments = [literal_operand(x) if x.__class__ is Literal else values[id(x)] for x in inputs]
                 if not sites and (isinstance(operation, Check) or not holding):
                     results = [] if isinstance(operation, Check) else bind(operation, *arguments)
                 else:
@@ -136,9 +139,8 @@ class _CheckedProgramBuilder:
                 values.update((id(v), x) for v, x in zip(outputs, results, strict=True))
         finally:
             STATE.origin = outside
-        return [x.operand if x.__class__ is Literal else values[id(x)] for x in jaxpr.outvars], CheckFailure(
-            number, details
-        )
+        results = [exact_result(x.operand, x.aval) if x.__class__ is Literal else values[id(x)] for x in jaxpr.outvars]
+        return results, vary(CheckFailure(number, details))
 
     def _evaluate_checked(
         self, operation: Operation, arguments: Sequence[Any], sites: list[CheckSite]
@@ -156,6 +158,8 @@ class _CheckedProgramBuilder:
             return control_flow.checked_scan(operation, bodies[0], arguments)
         if isinstance(operation, While):
             return control_flow.checked_while(operation, bodies[0], bodies[1], arguments)
+        if isinstance(operation, ShardMap):
+            return shards.checked_shard_map(operation, bodies[0], arguments)
         if isinstance(operation, JitCall):
             return bodies[0].compiled(list(arguments))
         if isinstance(

@@ -18,6 +18,7 @@ from ...ir.avals import ShapeDtypeStruct
 from ...ir.jaxpr import ClosedJaxpr, Literal
 from ...trace.bind import bind
 from ...trace.source import here
+from ...trace.values import literal_operand
 from .bcsr import BCSR
 from .broadcasting import bcoo_broadcast_in_dim
 from .construction import bcoo_todense
@@ -73,7 +74,7 @@ def evaluate(program: ClosedJaxpr, operands: Sequence[Any]) -> list[Any]:
     values.update((id(v), x) for v, x in zip(jaxpr.invars, operands, strict=True))
 
     def read_atom(atom: Any) -> Any:
-        return atom.operand if atom.__class__ is Literal else values[id(atom)]
+        return literal_operand(atom) if atom.__class__ is Literal else values[id(atom)]
 
     for operation, inputs, outputs, *_ in jaxpr.raw:
         arguments = [read_atom(x) for x in inputs]

@@ -35,7 +35,7 @@ from ...settings import enable_x64
 from ...trace.bind import bind
 from ...trace.jaxpr_trace import stage
 from ...trace.state import STATE
-from ...trace.values import aval_of
+from ...trace.values import aval_of, exact_result, literal_operand
 from ...transforms.evaluate import evaluate
 from ...transforms.staging import stage_with_consts
 from ...xla.sharding.meshes import PartitionSpec
@@ -186,13 +186,13 @@ class TwinInterpreter:
                 if not outputs:
                     continue
                 STATE.origin = origin or Origin("forward", None, code, lasti, "")
-                arguments = [x.operand if x.__class__ is Literal else values[id(x)] for x in inputs]
+                arguments = [literal_operand(x) if x.__class__ is Literal else values[id(x)] for x in inputs]
                 is_literal = [x.__class__ is Literal for x in inputs]
                 results = self._apply(PROGRAM.child(index), operation, arguments, is_literal)
                 values.update((id(v), x) for v, x in zip(outputs, results, strict=True))
         finally:
             STATE.origin = outside
-        return [x.operand if x.__class__ is Literal else values[id(x)] for x in jaxpr.outvars]
+        return [exact_result(x.operand, x.aval) if x.__class__ is Literal else values[id(x)] for x in jaxpr.outvars]
 
     def _apply(
         self, path: EquationPath, operation: Operation, operands: Sequence[Any], is_literal: Sequence[bool]

@@ -9,7 +9,7 @@ from ...control.rules.custom_jvp import custom_jvp
 from ...control.rules.linear_solve import custom_linear_solve
 from ...dtypes import dtype_kind
 from ...operations.barriers import stop_gradient
-from ...operations.linalg import householder, lu, qr
+from ...operations.linalg import householder, lu, qr, row_permutations
 from ...operations.linalg.matrices import adjoint, diagonal, product, transpose_matrices
 from ...operations.linalg.triangular import triangular_solve
 from ...trace.values import aval_of
@@ -97,7 +97,7 @@ def _det_by_blocks(a: Any) -> Any:
     """
     dtype, size = aval_of(a).dtype, shape_of(a)[-1] - _MAX_WRITTEN_OUT
     q, r, order = qr.qr(stop_gradient(a), pivoting=True)
-    exchanges = lu.permutation_matrices(order, dtype)
+    exchanges = row_permutations.permutation_matrices(order, dtype)
     sign = _det(product(q, exchanges))
     b = _with_tangent(r, a, adjoint(q), transpose_matrices(exchanges))
     inverses = ufuncs.reciprocal(diagonal(r)[..., :size])

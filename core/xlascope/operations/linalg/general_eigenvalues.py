@@ -16,7 +16,7 @@ from ...xla.mlir import lapack
 from ...xla.mlir.solver_calls import call_column_major
 from ..arithmetic import mul, sub
 from ..complex_numbers import complex_dtype, real
-from ..conversion import convert_element_type
+from ..conversion import to_dtype
 from ..operand_values import aval
 from ..shapes import reduce_sum
 from .hermitian_eigenvalues import inverse_gaps
@@ -130,12 +130,12 @@ class Eig(MatrixStackOperation, name="eig"):
             )
         dtype = complex_dtype(aval(a).dtype)
         w, v = results if self.compute_right_eigenvectors else bind(Eig(False, True, False), a)
-        t_in_eigenbasis = solve(v, product(convert_element_type(t, dtype), v))
+        t_in_eigenbasis = solve(v, product(to_dtype(t, dtype), v))
         if not self.compute_right_eigenvectors:
             return results, [diagonal(t_in_eigenbasis)]
         turned = product(v, mul(inverse_gaps(w, len(aval(v).shape)), t_in_eigenbasis))
         along = reduce_sum(mul(conjugate(v), turned), (len(aval(v).shape) - 2,))
-        along = convert_element_type(real(along), dtype)
+        along = to_dtype(real(along), dtype)
         return results, [diagonal(t_in_eigenbasis), sub(turned, mul(v, as_rows(along)))]
 
 

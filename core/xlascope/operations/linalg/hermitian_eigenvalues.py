@@ -16,7 +16,7 @@ from ...xla.mlir import lapack
 from ...xla.mlir.solver_calls import call_column_major, call_xla_factorization
 from ..arithmetic import add, integer_pow, mul, sub
 from ..complex_numbers import real, real_dtype
-from ..conversion import convert_element_type
+from ..conversion import to_dtype
 from ..operand_values import aval
 from .cholesky import symmetrize, to_inexact
 from .matrices import adjoint, as_columns, as_rows, diagonal, identity, product
@@ -148,7 +148,7 @@ class Eigh(MatrixStackOperation, name="eigh"):
             return [v, w], [ZERO, ZERO]
         if self.subset_by_index is not None:
             raise NotImplementedError(f"eigh with subset_by_index has no derivative{here()}: slice what eigh returns")
-        wide = convert_element_type(w, aval(a).dtype)
+        wide = to_dtype(w, aval(a).dtype)
         factors = inverse_gaps(wide, len(aval(a).shape))
         t_in_eigenbasis = product(product(adjoint(v), t), v)
         of_values = diagonal(t_in_eigenbasis)

@@ -18,16 +18,12 @@ from ...xla.mlir import lapack
 from ...xla.mlir.builder import attribute, int64_array
 from ...xla.mlir.solver_calls import GPU_PLATFORMS, call_column_major, call_xla_factorization
 from .. import sharding_rules
-from ..comparisons import eq
-from ..conversion import convert_element_type
-from ..indexing import Gather, GatherDimensionNumbers
 from ..integer_arguments import whole_number
 from ..operand_values import aval, typed_scalar
-from ..selection import select
-from ..shapes import broadcasted_iota, moveaxis, reduce_sum
+from ..shapes import moveaxis
 from ..slicing import concatenate, pad, slice_in_dim
 from ..tangent_arithmetic import sum_tangents
-from .matrices import as_columns, identity, lower, product, upper
+from .matrices import identity, lower, product, upper
 from .matrix_stacks import (
     INT32,
     MatrixStackOperation,
@@ -37,6 +33,7 @@ from .matrix_stacks import (
     emit_zeros,
     require_matrices,
 )
+from .row_permutations import exchange_rows, invert_permutation
 from .triangular import triangular_solve
 
 #: Up to this many row exchanges are written out; more are a loop.
@@ -102,7 +99,7 @@ class LU(MatrixStackOperation, name="lu"):
             sum_tangents([lower(factors, strictly=True), _pad_to_shape(ones, aval(a))]), size, -1
         )
         upper_factor = _complete_to_square(upper(factors), size, -2)
-        inner = permute_rows(t, permutation)
+        inner = exchange_rows(t, permutation)
         inner = triangular_solve(lower_factor, inner, left_side=True, lower=True, unit_diagonal=True)
         inner = triangular_solve(upper_factor, inner, left_side=False)
         return results, [
@@ -132,36 +129,6 @@ def _complete_to_square(x: Any, size: int, axis: int) -> Any:
         return core
     identity_part = slice_in_dim(identity(full_size, type_.dtype, type_.shape[:-2]), size, full_size, axis=axis)
     return concatenate([core, identity_part], axis)
-
-
-def permutation_matrices(permutation: Any, dtype: Any) -> Any:
-    """Return the permutation matrices whose row i selects row ``permutation[i]``, with elements of ``dtype``."""
-    shape = aval(permutation).shape
-    numbers = broadcasted_iota(np.int32, (*(1,) * len(shape[:-1]), 1, shape[-1]), len(shape))
-    return convert_element_type(eq(as_columns(permutation), numbers), dtype)
-
-
-def permute_rows(x: Any, permutation: Any) -> Any:
-    """Return stacks of matrices, ``(…, m, k)``, whose row i is row ``permutation[i]`` of ``x``.
-
-    The rows are gathered: in a product with permutation matrices, one infinity or NaN makes a whole column NaN.
-    """
-    rank, columns = len(aval(x).shape), aval(x).shape[-1]
-    if 0 in aval(x).shape:
-        return x
-    lead = tuple(range(rank - 2))
-    numbers = GatherDimensionNumbers((rank - 1,), (rank - 2,), (rank - 2,), lead, lead)
-    sizes = (*(1,) * (rank - 1), columns)
-    return bind1(Gather(numbers, sizes, "promise_in_bounds", unique_indices=True), x, as_columns(permutation))
-
-
-def invert_permutation(permutation: Any) -> Any:
-    """Return the inverses of permutations, ``(…, m)``: for each number, the position at which it is."""
-    shape = aval(permutation).shape
-    square, rank = (*shape, shape[-1]), len(shape) + 1
-    is_at = eq(as_columns(permutation), broadcasted_iota(np.int32, (*(1,) * (rank - 1), shape[-1]), rank - 1))
-    positions = broadcasted_iota(np.int32, square, rank - 2)
-    return reduce_sum(select(is_at, positions, typed_scalar(0, np.dtype(np.int32))), (rank - 2,))
 
 
 def lu(x: Any) -> list[Any]:
@@ -292,8 +259,8 @@ def solve_factored(factors: Any, permutation: Any, b: Any, transposing: bool = F
     if transposing:
         y = triangular_solve(factors, b, left_side=True, lower=False, transpose_a=True)
         y = triangular_solve(factors, y, left_side=True, lower=True, transpose_a=True, unit_diagonal=True)
-        return permute_rows(y, invert_permutation(permutation))
-    y = triangular_solve(factors, permute_rows(b, permutation), left_side=True, lower=True, unit_diagonal=True)
+        return exchange_rows(y, invert_permutation(permutation))
+    y = triangular_solve(factors, exchange_rows(b, permutation), left_side=True, lower=True, unit_diagonal=True)
     return triangular_solve(factors, y, left_side=True, lower=False)
 
 

@@ -15,7 +15,7 @@ from ...trace.bind import bind1
 from ..arithmetic import abs, add, mul, sub
 from ..comparisons import eq
 from ..complex_numbers import real_dtype
-from ..conversion import convert_element_type
+from ..conversion import to_dtype
 from ..exponentials import rsqrt, sqrt
 from ..operand_values import aval, typed_scalar
 from ..reductions import reduce_max
@@ -77,7 +77,7 @@ def scale_to_unit_norm(x: Any) -> Any:
     ones = broadcast_in_dim(typed_scalar(1, aval(rows).dtype), aval(rows).shape, ())
     is_zero = eq(rows, typed_scalar(0, aval(rows).dtype))
     factor = select(is_zero, ones, mul(rsqrt(rows), rsqrt(columns)))
-    return mul(x, convert_element_type(expand_dims(factor, (rank - 2, rank - 1)), aval(x).dtype))
+    return mul(x, to_dtype(expand_dims(factor, (rank - 2, rank - 1)), aval(x).dtype))
 
 
 def halley_step(x: Any, by: HalleyWeights) -> Any:

@@ -13,7 +13,7 @@ from typing import Any
 from ...dtypes import dtype_kind
 from ..arithmetic import abs, div, mul
 from ..comparisons import eq
-from ..conversion import convert_element_type
+from ..conversion import to_dtype
 from ..extremes import max
 from ..operand_values import aval, typed_scalar
 from ..reductions import reduce_and
@@ -71,7 +71,7 @@ def _orthonormalize(u: Any) -> Any:
     sizes = abs(entries)
     nothing = eq(sizes, broadcast_in_dim(typed_scalar(0, aval(sizes).dtype), aval(sizes).shape, ()))
     ones = broadcast_in_dim(typed_scalar(1, aval(entries).dtype), aval(entries).shape, ())
-    length = select(nothing, ones, convert_element_type(sizes, aval(entries).dtype))
+    length = select(nothing, ones, to_dtype(sizes, aval(entries).dtype))
     return mul(q, as_rows(select(nothing, ones, div(entries, length))))
 
 

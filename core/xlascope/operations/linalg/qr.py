@@ -15,11 +15,10 @@ from ...xla.mlir.builder import attribute, int64_array
 from ...xla.mlir.solver_calls import call_column_major
 from ..arithmetic import mul, sub
 from ..complex_numbers import imag
-from ..conversion import convert_element_type
+from ..conversion import to_dtype
 from ..operand_values import aval, typed_scalar
 from ..tangent_arithmetic import sum_tangents
 from .householder import emit_geqrf, emit_householder_product, first_columns, reflection_avals
-from .lu import permute_rows
 from .matrices import adjoint, lower, on_diagonal, product, transpose_matrices
 from .matrix_stacks import (
     INT32,
@@ -31,6 +30,7 @@ from .matrix_stacks import (
     emit_zeros,
     require_matrices,
 )
+from .row_permutations import exchange_rows
 from .triangular import triangular_solve
 
 
@@ -110,7 +110,7 @@ class Qr(MatrixStackOperation, name="qr"):
             )
         q, r, *order = results
         if order:  # the tangent of the columns in their order
-            t = transpose_matrices(permute_rows(transpose_matrices(t), order[0]))
+            t = transpose_matrices(exchange_rows(transpose_matrices(t), order[0]))
         solution = triangular_solve(first_columns(r, min(m, n)), first_columns(t, min(m, n)))
         inner = product(adjoint(q), solution)
         below = lower(inner, strictly=True)
@@ -127,7 +127,7 @@ class Qr(MatrixStackOperation, name="qr"):
 
 def _imaginary_diagonal(x: Any) -> Any:
     dtype = aval(x).dtype
-    parts = convert_element_type(imag(on_diagonal(x)), dtype)
+    parts = to_dtype(imag(on_diagonal(x)), dtype)
     return mul(parts, typed_scalar(1j, dtype))
 
 

@@ -16,7 +16,7 @@ from ...xla.mlir.solver_calls import call_column_major
 from ..arithmetic import add, integer_pow, mul, sub
 from ..comparisons import eq
 from ..complex_numbers import real, real_dtype
-from ..conversion import convert_element_type
+from ..conversion import to_dtype
 from ..operand_values import aval, typed_scalar
 from ..slicing import slice_in_dim
 from ..tangent_arithmetic import sum_tangents
@@ -220,7 +220,7 @@ def _vector_tangents(s: Any, u: Any, v: Any, rotated: Any, t: Any) -> tuple[Any,
     """
     dtype, rank = aval(u).dtype, len(aval(u).shape)
     m, n, k = aval(u).shape[-2], aval(v).shape[-2], aval(s).shape[-1]
-    s = convert_element_type(s, dtype)
+    s = to_dtype(s, dtype)
     ones = identity(k, dtype, (1,) * (rank - 2))
     gaps = mul(add(as_rows(s), as_columns(s)), sub(as_rows(s), as_columns(s)))
     factors = sub(integer_pow(add(gaps, ones), -1), ones)
@@ -238,7 +238,7 @@ def _vector_tangents(s: Any, u: Any, v: Any, rotated: Any, t: Any) -> tuple[Any,
 
 
 def _inverse_or_zero(x: Any) -> Any:
-    is_zero = convert_element_type(eq(x, typed_scalar(0, aval(x).dtype)), aval(x).dtype)
+    is_zero = to_dtype(eq(x, typed_scalar(0, aval(x).dtype)), aval(x).dtype)
     return sub(integer_pow(add(x, is_zero), -1), is_zero)
 
 

@@ -10,8 +10,8 @@ from ... import numpy as jnp
 from ...lax import linalg as of_lax
 from ...numpy.jit_wrapped import jit_wrapped
 from ...operations.complex_numbers import complex_dtype
-from ...operations.linalg.lu import invert_permutation, permute_rows
 from ...operations.linalg.matrices import adjoint, conjugate
+from ...operations.linalg.row_permutations import exchange_rows, invert_permutation
 from ...trace.source import here
 from ..arguments import promote_dtypes_inexact, require_one_of, require_square
 
@@ -89,7 +89,7 @@ def _lu(a: Any, permuted: bool) -> Any:
     lower = jnp.tril(factors[..., :, :k], -1) + jnp.eye(m, k, dtype=a.dtype)
     upper = jnp.triu(factors[..., :k, :])
     if permuted:
-        return permute_rows(lower, invert_permutation(order)), upper
+        return exchange_rows(lower, invert_permutation(order)), upper
     p = (order[..., None, :] == jnp.arange(m, dtype=order.dtype)[:, None]).astype(np.empty((), a.dtype).real.dtype)
     return p, lower, upper
 

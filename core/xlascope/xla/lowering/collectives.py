@@ -18,6 +18,9 @@ from ..sharding.partitions import Partition, axis_text, sharding_text
 _I32 = make_aval((), np.dtype(np.int32))
 _channels = itertools.count(1)
 
+#: Groups of positions across mesh axes, within which devices communicate; None for one group of all.
+IndexGroups = Sequence[Sequence[int]] | None
+
 
 class ManualMesh(NamedTuple):
     """Mesh inside of ``shard_map``, with the names of its manual axes and the partition of the whole program."""
@@ -41,16 +44,23 @@ class ManualMesh(NamedTuple):
         number_of = {device: i for i, device in enumerate(self.partition.devices)}
         return np.array([number_of[device] for device in self.mesh.flat]).reshape(self.mesh.axis_sizes)
 
-    def groups(self, axes: Sequence[Hashable]) -> np.ndarray[Any, Any]:
+    def groups(self, axes: Sequence[Hashable], index_groups: IndexGroups = None) -> np.ndarray[Any, Any]:
         """Return the groups of devices that communicate across the given mesh axes.
 
-        Each row of the array has XLA's numbers of the devices of a group, in row-major order of ``axes``.
+        Each row of the array has XLA's numbers of the devices of a group, in row-major order of ``axes``. With
+        ``index_groups`` these are cut into groups of devices at those positions; -1 stands at the end of smaller ones.
         """
         axis_indices = [self.mesh.axis_names.index(name) for name in axes]
         remaining = [i for i in range(len(self.mesh.axis_names)) if i not in axis_indices]
         numbers = self.device_numbers()
         count = int(np.prod([numbers.shape[i] for i in axis_indices], dtype=np.int64))
-        return numbers.transpose(*remaining, *axis_indices).reshape(-1, count)
+        groups = numbers.transpose(*remaining, *axis_indices).reshape(-1, count)
+        if index_groups is None:
+            return groups
+        positions = np.full((len(index_groups), max(map(len, index_groups))), -1)
+        for row, index_group in zip(positions, index_groups, strict=True):
+            row[: len(index_group)] = index_group
+        return np.where(positions < 0, -1, groups[:, positions]).reshape(-1, positions.shape[1])
 
     def positions_in_group(self, axes: Sequence[Hashable]) -> np.ndarray[Any, Any]:
         """Return the position in its group (:meth:`groups`) for each of XLA's device numbers."""
@@ -69,15 +79,16 @@ def _collective_attributes(groups: np.ndarray[Any, Any]) -> dict[str, Any]:
     }
 
 
-def all_reduce(builder: Any, x: Any, aval: ShapedArray, axes: Sequence[Hashable], operation: str) -> Any:
+def all_reduce(
+    builder: Any, x: Any, aval: ShapedArray, axes: Sequence[Hashable], operation: str, index_groups: IndexGroups = None
+) -> Any:
     """Emit a reduction of ``x`` over all devices across the given mesh axes, and return its value.
 
     ``aval`` is the type of ``x`` and of the result; ``operation`` is that of StableHLO that combines two elements
-    (``stablehlo.add``).
+    (``stablehlo.add``). ``index_groups`` are groups of positions across the axes; each is reduced by itself.
     """
-    result = builder.operation(
-        "stablehlo.all_reduce", [x], _collective_attributes(builder.manual.groups(axes)), [aval], regions=1
-    )
+    attributes = _collective_attributes(builder.manual.groups(axes, index_groups))
+    result = builder.operation("stablehlo.all_reduce", [x], attributes, [aval], regions=1)
     _fill_combiner(builder, result, aval, operation)
     return result.results[0]
 
@@ -87,13 +98,16 @@ def sum_or_any(builder: Any, x: Any, aval: ShapedArray, axes: Sequence[Hashable]
     return all_reduce(builder, x, aval, axes, "stablehlo.or" if aval.dtype.kind == "b" else "stablehlo.add")
 
 
-def reduce_scatter(builder: Any, x: Any, aval: ShapedArray, axes: Sequence[Hashable], dimension: int) -> Any:
+def reduce_scatter(
+    builder: Any, x: Any, aval: ShapedArray, axes: Sequence[Hashable], dimension: int, index_groups: IndexGroups = None
+) -> Any:
     """Emit a sum of ``x`` over all devices across mesh axes, of which each device keeps a block; return the block.
 
-    The sum is cut along ``dimension``; ``aval`` is the type of a block.
+    The sum is cut along ``dimension``; ``aval`` is the type of a block. ``index_groups`` are those of
+    :func:`all_reduce`.
     """
     attributes = {
-        **_collective_attributes(builder.manual.groups(axes)),
+        **_collective_attributes(builder.manual.groups(axes, index_groups)),
         "scatter_dimension": attribute(f"{dimension} : i64"),
     }
     collective = builder.operation("stablehlo.reduce_scatter", [x], attributes, [aval], regions=1)
@@ -106,25 +120,35 @@ def _fill_combiner(builder: Any, collective: Any, aval: ShapedArray, operation: 
     builder.fill_region(collective, [scalar, scalar], lambda x, y: [builder.emit1(operation, [x, y], scalar)])
 
 
-def all_gather(builder: Any, x: Any, aval: ShapedArray, axes: Sequence[Hashable], dimension: int) -> Any:
+def all_gather(
+    builder: Any, x: Any, aval: ShapedArray, axes: Sequence[Hashable], dimension: int, index_groups: IndexGroups = None
+) -> Any:
     """Concatenate the operands of all devices across the given mesh axes along ``dimension``, and return the result.
 
-    ``aval`` is the type of the result.
+    ``aval`` is the type of the result. ``index_groups`` are those of :func:`all_reduce`.
     """
     attributes = {
-        **_collective_attributes(builder.manual.groups(axes)),
+        **_collective_attributes(builder.manual.groups(axes, index_groups)),
         "all_gather_dim": attribute(f"{dimension} : i64"),
     }
     return builder.operation("stablehlo.all_gather", [x], attributes, [aval]).results[0]
 
 
-def all_to_all(builder: Any, x: Any, aval: ShapedArray, axes: Sequence[Hashable], split: int, concatenated: int) -> Any:
+def all_to_all(
+    builder: Any,
+    x: Any,
+    aval: ShapedArray,
+    axes: Sequence[Hashable],
+    split: int,
+    concatenated: int,
+    index_groups: IndexGroups = None,
+) -> Any:
     """Exchange blocks across mesh axes: device i gets block i of every device's operand.
 
     Operands are cut along axis ``split``, and the blocks concatenated along axis ``concatenated``. ``aval`` is the
-    type of the result, which is returned.
+    type of the result, which is returned. ``index_groups`` are those of :func:`all_reduce`.
     """
-    groups = builder.manual.groups(axes)
+    groups = builder.manual.groups(axes, index_groups)
     attributes = _collective_attributes(groups)
     del attributes["use_global_device_ids"]
     attributes["split_dimension"] = attribute(f"{split} : i64")
