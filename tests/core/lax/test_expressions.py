@@ -71,7 +71,7 @@ def test_an_expression_gives_the_same_inside_jit(row: str) -> None:
 
 
 def test_every_operation_has_its_handle() -> None:
-    held = {"jit", "constant", "geqrf"}  # which JAX has no primitives for, or no public ones
+    held = {"jit", "constant", "geqrf", "permute_rows"}  # which JAX has no primitives for, or no public ones
     for name, operation in primitives.operations_by_name().items():
         if name not in held:
             room = lax.linalg if ".operations.linalg." in operation.__module__ else lax
