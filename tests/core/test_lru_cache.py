@@ -171,6 +171,7 @@ GROWING = {
     "inspect/values.value_listeners": "one of each notebook that has the extension, which takes itself out",
     "inspect/running/engines._subscribers": "those that watch, who take themselves out",
     "inspect/running/engines._registered": "one of each engine in the process",
+    "operations/comparisons.KEY_COMPARISONS": "two, of the module of typed keys",
     "ir/operation._registry": "one of each class of operations, which is there anyway",
     "xla/processes/terminate_handler._installed_handlers": "one of each job, of which a process joins one",
     "ir/user_frames.title_providers": "one of each extension that is loaded",
