@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..ir.requested_dtypes import resolve_requested_dtype
+from ..key_types import is_key
 from ..lax.device_argument import with_device
 from ..operations.arithmetic import add
 from ..operations.bits import bitwise_and
@@ -16,7 +17,7 @@ from ..operations.conversion import convert_element_type
 from ..operations.random_keys import zero_of
 from ..operations.selection import select
 from ..operations.shapes import broadcast_in_dim, broadcasted_iota
-from ..operations.slicing import concatenate
+from ..operations.slicing import concatenate, pad
 from ..trace.values import aval_of
 from . import repeating, shaping
 from .axes import whole_number
@@ -85,7 +86,7 @@ def _mask_triangle(m: Any, k: int, lower: bool) -> Any:
         raise ValueError(f"tril and triu take arrays of at least two axes, got shape {aval.shape}")
     below = ge(*_row_and_column_indices(aval.shape[-2], aval.shape[-1], k))
     below = shaping.broadcast_to(below, aval.shape)
-    zero = broadcast_in_dim(zero_of(aval.dtype), aval.shape, ())
+    zero = _zeros_beside(aval.dtype, aval.shape)
     result = select(below, m, zero) if lower else select(below, zero, m)
     return convert_element_type(result, aval.dtype, True) if aval.weak_type else result
 
@@ -105,10 +106,23 @@ def diag(v: Any, k: int = 0) -> Any:
     if aval.ndim != 1:
         raise ValueError(f"diag takes one or two axes, got shape {aval.shape}")
     size = aval.shape[0] + abs(k)
-    zero = zero_of(aval.dtype)
-    row = concatenate([broadcast_in_dim(zero, (max(k, 0),), ()), v, broadcast_in_dim(zero, (max(-k, 0),), ())], 0)
+    row = _pad_with_zeros(v, max(k, 0), max(-k, 0))
     onto = eq(*_row_and_column_indices(size, size, k))
-    return select(onto, shaping.broadcast_to(row, (size, size)), broadcast_in_dim(zero, (size, size), ()))
+    return select(onto, shaping.broadcast_to(row, (size, size)), _zeros_beside(aval.dtype, (size, size)))
+
+
+def _zeros_beside(dtype: np.dtype[Any], shape: tuple[int, ...]) -> Any:
+    """Return the zeros that are selected beside an array: one number, or for keys, which do not broadcast, an array."""
+    zero = zero_of(dtype)
+    return broadcast_in_dim(zero, shape, ()) if is_key(dtype) else zero
+
+
+def _pad_with_zeros(v: Any, before: int, after: int) -> Any:
+    """Return an array with one axis, with zeros before and after it."""
+    zero = zero_of(aval_of(v).dtype)
+    if not is_key(aval_of(v).dtype):
+        return pad(v, zero, [(before, after, 0)])
+    return concatenate([broadcast_in_dim(zero, (before,), ()), v, broadcast_in_dim(zero, (after,), ())], 0)
 
 
 def diagflat(v: Any, k: int = 0) -> Any:
