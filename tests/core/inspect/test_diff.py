@@ -217,7 +217,7 @@ def test_records_that_were_never_compiled_are_compared_too() -> None:
 
 def test_measured_in_turn() -> None:
     big = np.ones((600, 600), np.float32)
-    found = inspect.diff((lambda x: x @ x, big), (lambda x: x @ x @ x @ x @ x, big), timings=True)
+    found = inspect.diff((lambda x: x[0] @ x, big), (lambda x: x @ x @ x @ x @ x, big), timings=True)  # 2,000 times
     measured = found.diff.timing
     assert measured is not None and len(measured.before) == len(measured.after) >= 3
     assert measured.ratio > 1.5 and "times as long" in found.text and "in turn" in found.text

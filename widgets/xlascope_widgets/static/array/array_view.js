@@ -156,7 +156,7 @@ export class ArrayView {
     const { info } = this;
     try {
       const facts = await this.ask({ look: "measure", handle: info.handle });
-      if (info !== this.info) return;
+      if (info !== this.info || this.isClosed()) return;
       this.facts = facts;
       fill(this.getPart("xs-array-facts"), drawFacts(info, facts));
     } catch (error) {
@@ -177,6 +177,7 @@ export class ArrayView {
       const question = { look: "read", handle: info.handle, rows, columns, at, window, part, room };
       try {
         const answer = decodeCells(await this.ask(question));
+        if (this.isClosed()) return;
         if (this.isStale || info !== this.info) continue;
         const wasReduced = Boolean(this.cells?.maximum);
         this.cells = answer;
@@ -189,8 +190,14 @@ export class ArrayView {
     this.isBusy = false;
   }
 
+  /** Return whether an answer comes too late. */
+  isClosed() {
+    return !this.host.contains(this.canvas);
+  }
+
   /** @param {unknown} error */
   showError(error) {
+    if (this.isClosed()) return;
     fill(
       this.getPart("xs-array-readout"),
       el("span", { class: "xs-ask-bad", role: "alert" }, String(/** @type {Error} */ (error).message)),
