@@ -396,6 +396,8 @@ def test_a_thread_of_a_task_has_no_blocks_but_its_own():
 
 
 def test_whoever_counts_calls_goes_on_counting():
+    f(X)
+    together(holding)  # what compiles is counted elsewhere
     counted = []
     boot.post_hook.set_global(lambda function, *call: counted.append(function))
     try:
