@@ -81,9 +81,13 @@ def _run_probe(plugin: Plugin, timeout: float) -> _ProbeResult:
 
 
 def _child_environment() -> dict[str, str]:
-    """Return the environment for the separate process, which finds jaxlib where this process did."""
+    """Return the environment for the separate process, which finds jaxlib where this process did.
+
+    XLA's log is left out, unless the user wants it: what the plugin says last is the reason that is shown.
+    """
     folders = (str(Path(version.__file__).resolve().parents[1]), os.environ.get("PYTHONPATH", ""))
-    return os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, folders))}
+    quiet = {"TF_CPP_MIN_LOG_LEVEL": "3"}
+    return quiet | os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, folders))}
 
 
 def _result_file_name(plugin: Plugin) -> str:
