@@ -6,12 +6,14 @@ never causes a message of its own.
 
 from __future__ import annotations
 
+import functools
 import logging
 import threading
 import time
 from collections.abc import Callable
+from typing import Any
 
-from xlascope.analysis.cell_runs import CellHistory, compare_runs
+from xlascope.analysis.cell_runs import CellHistory, RunTime, compare_runs
 from xlascope.analysis.retraces import retraces_json
 from xlascope.records import Ceilings, Record
 
@@ -37,6 +39,9 @@ MAX_PROGRAMS = 40
 
 #: The maximum number of functions on the recompile card, and of retraces of each; the totals count all of them.
 MAX_RETRACED_FUNCTIONS, MAX_RETRACES_PER_FUNCTION = 6, 8
+
+#: The maximum number of earlier runs' times that are kept encoded.
+MAX_ENCODED_RUNS = 256
 
 Send = Callable[[dict[str, wire.JSON] | None, wire.JSON], int]
 """Gets the programs by number (None when none has changed) and the live numbers; returns the bytes sent, roughly."""
@@ -196,7 +201,7 @@ class UpdateScheduler:
     def _times_of_runs(self, program: ProgramState) -> wire.JSON:
         """Return the times of a program in the runs of the cell as JSON, empty unless there are several."""
         times = [] if program.is_operation else self.history.times(program.function, self.title, program.as_run)
-        return {"runs": sanitize([list(time) for time in times])} if len(times) > 1 else {}
+        return {"runs": [_encode_run_time(time) for time in times]} if len(times) > 1 else {}
 
     def _retraces_state(self) -> wire.JSON:
         """Return the functions that were traced again as JSON, empty if there are none."""
@@ -229,8 +234,8 @@ class UpdateScheduler:
                 self._is_idle = True
                 self._condition.wait_for(lambda: self._dirty or self.finished)
                 self._is_idle = False
-                # A short first pause batches the trace, lowering and compilation of a small program.
-                if self._condition.wait_for(lambda: self.finished, timeout=max(pause, self._interval / 4)):
+                # A first pause batches the records of a small program: that it was compiled, or first called.
+                if self._condition.wait_for(lambda: self.finished, timeout=max(pause, self._interval / 2)):
                     return
             try:
                 sent = self.flush()
@@ -238,3 +243,10 @@ class UpdateScheduler:
                 _log.exception("the panel could not be updated")
                 return
             pause = max(self._interval, sent / MAX_BYTES_PER_SECOND)
+
+
+@functools.lru_cache(MAX_ENCODED_RUNS)
+def _encode_run_time(time: RunTime) -> list[Any]:
+    """Return the time of a run as JSON: each update has those of the earlier runs again."""
+    encoded: list[Any] = sanitize(list(time))
+    return encoded

@@ -14,18 +14,18 @@ from xlascope.inspect.running.call_gate import CallGate
 
 
 def test_an_open_gate_holds_nobody() -> None:
-    CallGate().enter(lambda: pytest.fail("results were asked for"))
+    CallGate().enter([], lambda results: pytest.fail(f"{results} were looked at"))
 
 
 def test_a_closed_gate_holds_a_call_until_it_opens() -> None:
     gate, held, passed = CallGate(), threading.Event(), threading.Event()
 
-    def results() -> list[Any]:
+    def leaves(results: Any) -> list[Any]:
         held.set()
-        return [jnp.ones(3) + 1.0]
+        return [results]
 
     def call() -> None:
-        gate.enter(results)
+        gate.enter(jnp.ones(3) + 1.0, leaves)
         passed.set()
 
     assert not gate.close(0.0)  # nobody calls
@@ -43,7 +43,7 @@ def test_closing_a_gate_waits_for_a_call() -> None:
 
     def calls() -> None:
         while not over.is_set():
-            gate.enter(list)
+            gate.enter([], list)
 
     caller = threading.Thread(target=calls)
     caller.start()

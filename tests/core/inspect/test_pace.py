@@ -245,6 +245,19 @@ def test_calls_that_seem_to_be_queued_for_longer_than_their_profile_were_noticed
     assert StepTimes(pace, {1: 6e-4}, {1: 2e-5}).step(1) == StepTime(6e-4, "profile")
 
 
+@pytest.mark.parametrize(
+    ("short", "seconds", "clock"), [(3.2e-4, 3e-4, "host"), (4.3e-4, 5e-4, "profile")], ids=["likely", "unlikely"]
+)
+def test_queued_calls_that_are_shorter_than_profiled_ones_were_noticed_together(
+    short: float, seconds: float, clock: str
+) -> None:
+    pace = CompletionHistory(Completion(0, {}, 0.0, 0.0, waited=False))
+    for number in range(1, 30):
+        pace.add_completion(Completion(1, {1: number}, 0.0, 3e-4 * number, waited=True, queued=True))
+    found = StepTimes(pace, {1: 5e-4}, short={1: short})._isolated_step(1)
+    assert found == StepTime(pytest.approx(seconds), clock)
+
+
 def test_a_share_that_is_far_below_the_profile_is_no_time_of_a_call() -> None:
     pace = CompletionHistory(Completion(0, {}, 0.0, 0.0, waited=False))
     for number in range(1, 31):  # both are noticed together, the second one 10 µs after the first

@@ -8,13 +8,14 @@ and only modules with the same kernels are added up: those profiled last.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from ... import records
 from ...readers.profiles import ModuleProfile
-from .periods import MIN_CALLS, WARM_UP_AFTER_COMPILING, CallLog, distribution_of_calls, weighted_quantile
+from .periods import LOW, MIN_CALLS, WARM_UP_AFTER_COMPILING, CallLog, distribution_of_calls, weighted_quantile
 from .step_time import StepTime
 
 NO_STEP_TIME = StepTime(0.0, "")
@@ -28,6 +29,8 @@ MIXED_NOTE = (
 EARLIER_NOTE = "the shares of kernels are those of an earlier run of this program"
 #: Number of profiled calls of which the durations are stored.
 MAX_DURATIONS = 4096
+#: Number of the latest ones that say how short a call can be.
+MAX_LATEST_DURATIONS = 100
 
 
 @dataclass
@@ -100,6 +103,11 @@ class ProgramTally:
     def has_device_time(self) -> bool:
         """Return whether enough warm calls were profiled for a median."""
         return self.is_warm and len(self.durations) >= MIN_CALLS
+
+    def short_duration(self) -> float:
+        """Return the 10th percentile of the profiler's seconds of the latest complete calls."""
+        latest = itertools.islice(reversed(self.durations), MAX_LATEST_DURATIONS)
+        return weighted_quantile([(seconds, 1) for seconds in latest], LOW)
 
     def add_window(self, profiles: Iterable[ModuleProfile], seconds: float = 0.0, *, warm: bool = True) -> None:
         """Add the profiles of this program's modules in one window, which was open for ``seconds``.

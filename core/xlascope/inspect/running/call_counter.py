@@ -19,13 +19,11 @@ HoldsArguments = Callable[[Any, Any], bool]
 
 #: Results are passed on after all of the first calls of one function, then after ever rarer ones, and after
 #: :meth:`CallCounter.ask`. This covers a short cell, whose calls may all be dispatched before the first is done.
-FIRST_REPORTED_CALLS, REPORT_GROWTH = 12, 1.12
+FIRST_REPORTED_CALLS, REPORT_GROWTH = 8, 1.12
 #: Calls shorter than a block of the period (:data:`~.periods.MIN_BLOCK_SECONDS`) are joined to blocks, so they are
-#: reported more rarely: noting all of them takes longer, and makes neither the median nor the spread better.
-JOINED_CALL_REPORT_GROWTH = 1.2
-#: Noting a call takes some 20 µs, so short calls are reported still more rarely; where it takes longer, as results are
-#: many, also calls shorter than ``MIN_NOTINGS_PER_CALL`` times as long.
-SHORT_CALL_REPORT_GROWTH, SHORT_CALL_SECONDS, MIN_NOTINGS_PER_CALL = 1.3, 3e-4, 12.0
+#: reported more rarely: noting a call takes some 60 µs, and more of them make neither the median nor the spread better.
+#: So are calls shorter than ``MIN_NOTINGS_PER_CALL`` times what noting one takes.
+SHORT_CALL_REPORT_GROWTH, MIN_NOTINGS_PER_CALL = 1.3, 12.0
 UNREACHABLE_COUNT = 1 << 62
 
 
@@ -198,9 +196,8 @@ def _make_counter(
         calls_before, before = latest.get(function_key, (0, now))
         latest[function_key] = calls, now
         seconds = (now - before) / max(calls - calls_before, 1)
-        if seconds < max(SHORT_CALL_SECONDS, MIN_NOTINGS_PER_CALL * noting_seconds / max(noted, 1)):
-            return SHORT_CALL_REPORT_GROWTH
-        return JOINED_CALL_REPORT_GROWTH if seconds < MIN_BLOCK_SECONDS else REPORT_GROWTH
+        is_short = seconds < max(MIN_BLOCK_SECONDS, MIN_NOTINGS_PER_CALL * noting_seconds / max(noted, 1))
+        return SHORT_CALL_REPORT_GROWTH if is_short else REPORT_GROWTH
 
     def read_counts() -> dict[Any, int]:
         totals = dict(counts)

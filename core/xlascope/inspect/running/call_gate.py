@@ -9,8 +9,9 @@ program waits for its results, and then until the window is closed.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
 from typing import Any
+
+from .result_paths import Leaves
 
 #: Maximum seconds that a call is held: closing a window must have failed by then.
 MAX_HOLD_SECONDS = 5.0
@@ -38,11 +39,14 @@ class CallGate:
         """Open the gate."""
         self._open.set()
 
-    def enter(self, results: Callable[[], Sequence[Any]]) -> None:
-        """Wait, if the gate is closed, until the results of a call are ready and the gate is open again."""
+    def enter(self, results: Any, leaves: Leaves) -> None:
+        """Wait, if the gate is closed, until the results of a call are ready and the gate is open again.
+
+        ``leaves(results)`` returns the arrays among them.
+        """
         if self._open.is_set():
             return
-        for array in results():
+        for array in leaves(results):
             if hasattr(array, "block_until_ready") and not array.is_deleted():
                 array.block_until_ready()
         self._call_waiting.set()

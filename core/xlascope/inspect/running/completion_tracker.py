@@ -13,11 +13,12 @@ from queue import SimpleQueue
 from typing import Any, NamedTuple
 
 from .engines import Shapes
+from .result_paths import Leaves, ResultPath, find_path, follow_path
 
 #: Maximum number of pending calls. If results are never used, calls can be dispatched faster than they complete.
 MAX_PENDING_CALLS = 64
-#: Number of functions of which the position of the smallest result is stored.
-MAX_POSITIONS = 1024
+#: Number of functions of which the path to the smallest result is stored.
+MAX_PATHS = 1024
 #: Number of calls whose results were ready at once that are passed on together: each time wakes up a thread, which
 #: would take longer than the call of a small program.
 BATCH_CALLS = 16
@@ -73,7 +74,7 @@ class CompletionTracker:
         self._thread: threading.Thread | None = None
         self._batch: deque[_Pending] = deque()
         self._latest: _Pending | None = None
-        self._positions: dict[Any, tuple[int, int]] = {}
+        self._paths: dict[Any, ResultPath] = {}
         self._added = self._ended = 0
 
     @property
@@ -81,14 +82,14 @@ class CompletionTracker:
         """Return whether there are calls that are not complete."""
         return self._added > self._ended
 
-    def add(self, call: DispatchedCall, out: Callable[[], Sequence[Any]]) -> None:
-        """Wait for a call's results on the tracker's thread; ``out()`` returns the arrays among them.
+    def add(self, call: DispatchedCall, results: Any, leaves: Leaves) -> None:
+        """Wait for a call's results on the tracker's thread; ``leaves(results)`` returns the arrays among them.
 
         The call is dropped if too many are pending, or if no result can be waited for.
         """
         if self._waiting.qsize() >= MAX_PENDING_CALLS:
             return
-        smallest = self._choose_array(call.program if call.function is None else call.function, out())
+        smallest = self._choose_array(call.program if call.function is None else call.function, results, leaves)
         if smallest is None:
             return
         is_ready = smallest.is_ready()
@@ -100,18 +101,19 @@ class CompletionTracker:
         if not is_ready or len(self._batch) >= BATCH_CALLS or self._added == 1:
             self.flush()
 
-    def _choose_array(self, function: Any, out: Sequence[Any]) -> Any:
-        """Return the smallest array of a call's results, by its position in an earlier call's; None of none.
+    def _choose_array(self, function: Any, results: Any, leaves: Leaves) -> Any:
+        """Return the smallest array of a call's results, by the path to it in an earlier call's; None of none.
 
-        All results of a call are ready at once. The smallest one is looked for once per function: a step of a large
-        model has thousands.
+        All results of a call are ready at once, so any array will do where a path leads to another one. The smallest
+        is looked for once per function: a step of a large model has thousands, and flattening them takes long, too.
         """
-        number, index = self._positions.get(function, (-1, 0))
-        if number == len(out) and hasattr(out[index], "is_ready") and not out[index].is_deleted():
-            return out[index]
-        smallest = _smallest_array(out)
-        if smallest is not None and len(self._positions) < MAX_POSITIONS:
-            self._positions[function] = len(out), next(n for n, leaf in enumerate(out) if leaf is smallest)
+        path = self._paths.get(function)
+        array: Any = None if path is None else follow_path(results, path, leaves)
+        if array is not None and hasattr(array, "is_ready") and not array.is_deleted():
+            return array
+        smallest = _smallest_array(leaves(results))
+        if smallest is not None and len(self._paths) < MAX_PATHS:
+            self._paths[function] = find_path(results, smallest, leaves)
         return smallest
 
     def flush(self) -> None:

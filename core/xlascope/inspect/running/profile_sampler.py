@@ -42,8 +42,8 @@ from .running_programs import CompletedCall, RunningPrograms
 
 _log = logging.getLogger(__name__)
 
-#: Seconds between two reads of the counts, and before the first.
-TICK_SECONDS, FIRST_TICK_SECONDS = 0.5, 0.03
+#: Seconds between two reads of the counts, before the first, and after it while earlier profiles are shown.
+TICK_SECONDS, FIRST_TICK_SECONDS, TICK_SECONDS_OF_KNOWN = 0.5, 0.03, 0.75
 #: Seconds between two checks for completed calls, while a window is open.
 POLL_SECONDS = 0.05
 #: Seconds that `stop` waits for a window to close.
@@ -54,7 +54,7 @@ MAX_CLOSING_SECONDS = 2.0
 #: shorter than `MIN_BURST_CALL_SECONDS` would be slowed down by more than a hundredth, so only two are recorded. Of
 #: those that are joined to blocks (:data:`~.periods.MIN_BLOCK_SECONDS`) some more make no more blocks.
 CALLS_AFTER_COMPILING, BURST_CALLS, PAIR_OF_CALLS, MIN_BURST_CALL_SECONDS = 8, 32, 2, 1e-3
-JOINED_BURST_CALLS = 4
+JOINED_BURST_CALLS = 3
 #: Most completions that are added up together: each alone would find its code and data out of the caches.
 MAX_BATCH_COMPLETIONS = 64
 #: Fraction of the time that noting such calls may take of the calling thread; on the others it takes twice as much.
@@ -247,11 +247,10 @@ class Sampler:
             is_ambiguous = self._is_ambiguous[function] = len(watched_engine.programs(function)) > 1
         shapes = sort_shapes(watched_engine.leaves(arguments)) if is_ambiguous else None
         call = DispatchedCall(function, None, self._counts(), self._starts, returned, None, self._overhead, shapes)
-        results = partial(watched_engine.leaves, out)
-        self._completions.add(call, results)
+        self._completions.add(call, out, watched_engine.leaves)
         self._noting += time.perf_counter() - returned
         self._noted += 1
-        self._gate.enter(results)
+        self._gate.enter(out, watched_engine.leaves)
         if first:
             self._wake()
             if self._first is not None:
@@ -264,13 +263,12 @@ class Sampler:
         ``program`` is the number of the program, ``out`` are the results of the call.
         """
         began = self._began.pop((threading.get_ident(), program), None)
-        results = partial(watched_engine.leaves, out)
         if began is not None:
             now = time.perf_counter()
             call = DispatchedCall(None, program, self._counts(), self._starts, now, began, self._overhead)
-            self._completions.add(call, results)
+            self._completions.add(call, out, watched_engine.leaves)
             self._overhead += time.perf_counter() - now
-        self._gate.enter(results)
+        self._gate.enter(out, watched_engine.leaves)
 
     def _receive(self, record: records.Record) -> None:
         """Remember the modules of a compiled program; count the start of a call that jaxlib passed to Python.
@@ -324,11 +322,12 @@ class Sampler:
                 self._wake_event.clear()
                 if self._stopping.is_set():
                     return
-                pause = TICK_SECONDS
                 has_changed = self._update_counts()
                 self._ask_for_calls()
+                can_wait = self._can_wait()
+                pause = TICK_SECONDS_OF_KNOWN if can_wait else TICK_SECONDS
                 active = has_changed or self._busy or self._completions.has_pending
-                if self._windows and active and time.perf_counter() >= self._not_before and not self._can_wait():
+                if self._windows and active and time.perf_counter() >= self._not_before and not can_wait:
                     while self._sample_window():
                         pass
                     self._update_counts()  # calls made during the window are no reason for another one

@@ -254,7 +254,8 @@ class RunningPrograms:
         observed = {number: tally for number, tally in self.tallies.items() if tally.has_device_time}
         call_seconds = {number: weighted_quantile(tally.call_seconds, 0.5) for number, tally in observed.items()}
         steps = {number: weighted_quantile(tally.steps, 0.5) for number, tally in observed.items()}
-        return StepTimes(self.pace, steps, call_seconds)
+        short = {number: tally.short_duration() for number, tally in observed.items()}
+        return StepTimes(self.pace, steps, call_seconds, short)
 
     def changed_records(self) -> list[records.Executed]:
         """Return the records of the programs that have changed since the last call of this method."""

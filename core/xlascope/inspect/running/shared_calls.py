@@ -225,7 +225,7 @@ class SharedCallRecorder:
         if began is not None and began[0] == number:
             returned = time.perf_counter()
             call = DispatchedCall(began[1], number, {}, {}, returned, began[2])
-            self._completions.add(call, partial(engine.leaves, out))
+            self._completions.add(call, out, engine.leaves)
 
     # On the tracker's thread -----------------------------------------------------------------------------------------
 

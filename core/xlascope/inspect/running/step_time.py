@@ -202,7 +202,10 @@ class CompletionHistory:
         return distribution_of_blocks(unprofiled if enough else blocks)
 
     def _log(self, program: int) -> CallLog:
-        return self.logs.setdefault(program, CallLog())
+        log = self.logs.get(program)
+        if log is None:
+            log = self.logs[program] = CallLog()
+        return log
 
     def _is_profiled(self, since: float, until: float) -> bool:
         """Return whether a profiler was active for more than a small part of the time between both moments."""
@@ -249,17 +252,22 @@ def _isolated_interval(
 class StepTimes:
     """Current step times of programs, computed from a history of completions.
 
-    ``profiled`` are the profiler's times of complete calls by program, ``call_seconds`` the host's seconds from a
-    call to its return: a small program runs within that time. They are no part of a call that is queued, as its
-    caller waits for room in the queue then.
+    ``profiled`` are the profiler's times of complete calls by program, ``short`` the 10th percentiles of them, and
+    ``call_seconds`` the host's seconds from a call to its return: a small program runs within that time. They are no
+    part of a call that is queued, as its caller waits for room in the queue then.
     """
 
     def __init__(
-        self, pace: CompletionHistory, profiled: Mapping[int, float], call_seconds: Mapping[int, float] = NO_TIMES
+        self,
+        pace: CompletionHistory,
+        profiled: Mapping[int, float],
+        call_seconds: Mapping[int, float] = NO_TIMES,
+        short: Mapping[int, float] = NO_TIMES,
     ) -> None:
         self._pace = pace
         self._profiled = profiled
         self._call_seconds = call_seconds
+        self._short = short
         self._isolated_steps: dict[int, StepTime | None] = {}
         self._periods: dict[int, TimeDistribution | None] = {}
         self._medians: dict[tuple[int, IsolatedKind], float] = {}
@@ -299,14 +307,19 @@ class StepTimes:
         If several programs share an interval, it is divided by the times of their isolated calls.
         """
         intervals = [item for item in self._pace.intervals if program in item.calls]
-        shares = []
-        for calls, seconds, *_ in _prefer_steady(intervals, [item.calls[program] for item in intervals]):
-            fraction = self._weight(program) / sum(self._weight(item) * count for item, count in calls.items())
-            shares.append((seconds * fraction, calls[program]))
         period = self.period(program)
         if period is not None and all(len(item.calls) == 1 for item in intervals):
             return period.median
-        return weighted_quantile(shares, 0.5)
+        steady = _prefer_steady(intervals, [item.calls[program] for item in intervals])
+        return weighted_quantile(
+            [(item.seconds * self._fraction(program, item.calls), item.calls[program]) for item in steady], 0.5
+        )
+
+    def _fraction(self, program: int, calls: Mapping[int, int]) -> float:
+        """Return which part of an interval with ``calls``, by program, is one call of a program."""
+        if len(calls) == 1:
+            return 1.0 / calls[program]
+        return self._weight(program) / sum(self._weight(item) * count for item, count in calls.items())
 
     def _weight(self, program: int) -> float:
         isolated = self._isolated_step(program)
@@ -322,13 +335,15 @@ class StepTimes:
 
         The profiler makes a call slower, if anything. The host notices a completion late while Python is busy, and
         measures only the end of a call that had almost returned: it is trusted if the devices ran calls without a
-        pause and, without a profile, if a call lasts long enough.
+        pause and, without a profile, if a call lasts long enough. Two completions that are noticed together make it
+        shorter than nine of ten profiled calls: then it is not trusted either.
         """
         queued = self._queued_seconds(program)
         profile = self._profiled.get(program, 0.0)
         profile = profile and max(profile, self._dispatch_seconds(program))
         if profile:
-            return StepTime(queued, "host") if profile / 2 < queued <= profile else StepTime(profile, "profile")
+            least = max(profile / 2, self._short.get(program, 0.0) - PROFILER_SECONDS)
+            return StepTime(queued, "host") if least < queued <= profile else StepTime(profile, "profile")
         if host := queued or self._isolated_seconds(program, "whole"):
             return StepTime(host, "host")
         end = self._isolated_seconds(program, "end")
