@@ -23,7 +23,7 @@ FIRST_REPORTED_CALLS, REPORT_GROWTH = 8, 1.12
 #: Calls shorter than a block of the period (:data:`~.periods.MIN_BLOCK_SECONDS`) are joined to blocks, so they are
 #: reported more rarely: noting a call takes some 60 µs, and more of them make neither the median nor the spread better.
 #: So are calls shorter than ``MIN_NOTINGS_PER_CALL`` times what noting one takes.
-SHORT_CALL_REPORT_GROWTH, MIN_NOTINGS_PER_CALL = 1.3, 12.0
+SHORT_CALL_REPORT_GROWTH, MIN_NOTINGS_PER_CALL = 1.5, 12.0
 UNREACHABLE_COUNT = 1 << 62
 
 

@@ -43,18 +43,17 @@ from .running_programs import CompletedCall, RunningPrograms
 _log = logging.getLogger(__name__)
 
 #: Seconds between two reads of the counts, before the first, and after it while earlier profiles are shown.
-TICK_SECONDS, FIRST_TICK_SECONDS, TICK_SECONDS_OF_KNOWN = 0.5, 0.03, 0.75
+TICK_SECONDS, FIRST_TICK_SECONDS, TICK_SECONDS_OF_KNOWN = 0.5, 0.03, 1.25
 #: Seconds between two checks for completed calls, while a window is open.
 POLL_SECONDS = 0.05
 #: Seconds that `stop` waits for a window to close.
 STOP_TIMEOUT_SECONDS = 0.1
 #: The same on a GPU, where closing a window during a call of the program would end the process.
 MAX_CLOSING_SECONDS = 2.0
-#: Number of successive calls whose completion is recorded after a compilation, and at each read of the counts; calls
-#: shorter than `MIN_BURST_CALL_SECONDS` would be slowed down by more than a hundredth, so only two are recorded. Of
-#: those that are joined to blocks (:data:`~.periods.MIN_BLOCK_SECONDS`) some more make no more blocks.
-CALLS_AFTER_COMPILING, BURST_CALLS, PAIR_OF_CALLS, MIN_BURST_CALL_SECONDS = 8, 32, 2, 1e-3
-JOINED_BURST_CALLS = 3
+#: Number of successive calls whose completion is recorded after a compilation, and at each read of the counts. Of calls
+#: that are joined to blocks (:data:`~.periods.MIN_BLOCK_SECONDS`) more than two make no more blocks, and those shorter
+#: than a millisecond would be slowed down by more than a hundredth.
+CALLS_AFTER_COMPILING, BURST_CALLS, PAIR_OF_CALLS = 8, 32, 2
 #: Most completions that are added up together: each alone would find its code and data out of the caches.
 MAX_BATCH_COMPLETIONS = 64
 #: Fraction of the time that noting such calls may take of the calling thread; on the others it takes twice as much.
@@ -230,8 +229,11 @@ class Sampler:
         return next((watched_engine.programs(function) for watched_engine in owners), ())
 
     def _counts(self) -> dict[Any, int]:
+        counters = [counter for counter, _ in tuple(self._watched.values())]
+        if len(counters) == 1:
+            return counters[0].counts()
         totals: dict[Any, int] = {}
-        for counter, _ in tuple(self._watched.values()):
+        for counter in counters:
             totals |= counter.counts()
         return totals
 
@@ -355,11 +357,10 @@ class Sampler:
 
         ``call_seconds`` is the time from call to call, 0.0 if it is unknown.
         """
-        if call_seconds < MIN_BURST_CALL_SECONDS:
+        if call_seconds < MIN_BLOCK_SECONDS:
             return PAIR_OF_CALLS
-        most = JOINED_BURST_CALLS if call_seconds < MIN_BLOCK_SECONDS else BURST_CALLS
         affordable = MAX_NOTING_FRACTION * TICK_SECONDS * self._noted / self._noting if self._noting else BURST_CALLS
-        return max(min(int(affordable), most), PAIR_OF_CALLS)
+        return max(min(int(affordable), BURST_CALLS), PAIR_OF_CALLS)
 
     def _on_completion(self, call: DispatchedCall, completion_time: float | None, waited: bool, late: bool) -> None:
         """Note a call that completed at ``completion_time`` (None: its results were donated); on the tracker's thread.

@@ -19,7 +19,7 @@ from .thread_clock import ThreadClock
 _log = logging.getLogger(__name__)
 
 #: Seconds between looks at first, the factor by which they grow, and at most.
-FIRST_LOOK_SECONDS, LOOK_GROWTH_FACTOR, MAX_LOOK_SECONDS = 0.005, 1.5, 0.2
+FIRST_LOOK_SECONDS, LOOK_GROWTH_FACTOR, MAX_LOOK_SECONDS = 0.005, 1.6, 0.25
 #: The factor once so many looks in a row have seen the thread at the same instruction.
 STEADY_LOOKS, STEADY_GROWTH_FACTOR = 3, 2.0
 #: Bytes from a call to where the interpreter hands on its lock: at the call, or behind its inline caches.
