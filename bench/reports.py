@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from . import first_result, value_costs, watched_jax
+from . import accounts, first_result, value_costs, watched_jax
 from .explorer import explorer
 from .functions import functions
 from .jury import __main__ as jury
@@ -31,6 +31,7 @@ def _explorer() -> list[str]:
 
 
 REPORTS: Mapping[str, Callable[[], list[str]]] = {
+    "accounts": accounts.table,
     "first_result": first_result.table,
     "watched": _watching,
     "watched_jax": watched_jax.table,
