@@ -55,6 +55,14 @@ def test_another_program_with_as_many_kernels_and_equations():
     assert found is not None and found.words == ("other equations",) and found.was == 0.0
 
 
+def test_equations_that_are_gone_are_counted():
+    assert BEFORE.traced is not None
+    jaxpr = dataclasses.replace(BEFORE.traced.jaxpr, equations=BEFORE.traced.jaxpr.equations[1:])
+    shorter = dataclasses.replace(BEFORE.traced, program=99, text="another", jaxpr=jaxpr)
+    found = compare_runs(run(None), CellRun(shorter, BEFORE.compiled, None))
+    assert found is not None and found.words == ("one equation fewer",)
+
+
 def spread(median, clock="host"):
     return TimeDistribution(median, 0.9 * median, 1.2 * median, median, 97, clock)
 

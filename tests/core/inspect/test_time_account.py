@@ -4,6 +4,7 @@ import contextlib
 import copy
 import dis
 import itertools
+import linecache
 import math
 import pickle
 import sys
@@ -181,6 +182,17 @@ def test_the_line_that_starts_most_operations_is_found(monkeypatch: pytest.Monke
     part = account.part("eager")
     assert part.count == 61 and part.measured >= 40
     assert part.source is not None and part.source.file == __file__ and part.line_share > 0.9
+
+
+def test_the_line_at_which_a_thread_sleeps_is_found() -> None:
+    x = jnp.ones(3) * 1.5
+    with Account() as account:
+        x * 2.5  # looks begin with the first operation
+        for _ in range(3):
+            time.sleep(0.2)
+    part = account.part("blocked")
+    assert part.seconds > 0.5 and part.source is not None and part.line_share > 0.9
+    assert linecache.getline(part.source.file, part.source.line).strip() == "time.sleep(0.2)"
 
 
 def test_a_wait_of_another_thread_is_not_in_the_account() -> None:

@@ -15,6 +15,7 @@ import pytest
 import xlascope as xs
 import xlascope.numpy as jnp
 from xlascope import inspect, records
+from xlascope.analysis.values.watched import choose_watched
 from xlascope.inspect.engine import sampled_step, step_watcher
 from xlascope.inspect.series import Series
 
@@ -45,6 +46,19 @@ def train(step: Any, calls: int, bad: int | None = None) -> Any:
     for number in range(calls):
         params, value = step(params, X * 1e30 if bad is not None and number >= bad else X, Y)
     return params, value
+
+
+def test_a_loss_that_the_step_does_not_return_is_found() -> None:
+    def step(w: Any, x: Any) -> Any:
+        loss, gradient = xs.value_and_grad(lambda w: ((x @ w) ** 2).mean())(w)
+        return w - 0.05 * gradient / jnp.maximum(loss, 1.0)
+
+    seen: list[Any] = []
+    with records.watch(seen.append):
+        xs.jit(step).lower(jnp.ones((8, 4)), X)
+    traced = next(record for record in seen if isinstance(record, records.Traced) and record.function == "step")
+    watched = choose_watched(traced.jaxpr)
+    assert watched.loss is None and watched.values[0].name.startswith("loss, line ")
 
 
 def test_what_is_recorded_is_what_numpy_says() -> None:

@@ -1,6 +1,7 @@
 """shard_map outside of jit: the function runs at each call, and is compiled where its program has changed."""
 
 import numpy as np
+import pytest
 
 import xlascope as xs
 import xlascope.numpy as jnp
@@ -31,3 +32,12 @@ def test_shard_map_outside_of_jit_compiles_what_has_changed():
         compiled, result = compilations(lambda mapped=mapped: mapped(X))
         np.testing.assert_allclose(result, np.tanh(X) * new_factor + new_added, rtol=1e-6)
         assert compiled == count
+
+
+def test_specs_for_another_number_of_arguments_are_told_with_the_line():
+    mesh, spec = Mesh(np.array(xs.devices()[:1]), ("i",)), PartitionSpec("i")
+    mapped = xs.shard_map(lambda x, y: x + y, mesh=mesh, in_specs=(spec,), out_specs=spec)
+    with pytest.raises(
+        ValueError, match=r"in_specs has 1 entries, but there are 2 arguments at .*test_eager_shard_map"
+    ):
+        mapped(X, X)

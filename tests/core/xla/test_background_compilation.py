@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -96,6 +97,13 @@ def test_the_next_call_takes_up_what_was_left(again):
     assert compiled.time < began and compiled.cache == "miss"
     check(result, factor)
     assert background_compilation._abandoned == []
+
+
+def test_what_has_finished_is_dropped(monkeypatch):
+    finished, running = (SimpleNamespace(work=SimpleNamespace(is_done=is_done)) for is_done in (True, False))
+    monkeypatch.setattr(background_compilation, "_abandoned", [finished, running, finished])
+    background_compilation.drop_finished()
+    assert background_compilation._abandoned == [running]
 
 
 def test_what_is_left_belongs_to_one_program():
