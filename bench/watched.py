@@ -28,7 +28,8 @@ _WATCHING = """
 import threading, time
 def _watching():
     watching = [thread.ident for thread in threading.enumerate() if thread.name.startswith("xlascope")]
-    return sum(time.clock_gettime(time.pthread_getcpuclockid(ident)) for ident in watching)
+    started = [ident for ident in watching if ident is not None]
+    return sum(time.clock_gettime(time.pthread_getcpuclockid(ident)) for ident in started)
 """
 _LOOP = """
 _began, _begun = time.perf_counter(), _watching()
