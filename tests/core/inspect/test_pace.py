@@ -236,6 +236,12 @@ def test_waiting_for_room_in_the_queue_is_no_part_of_a_call() -> None:
     assert StepTimes(pace_of(inline), {1: 5e-6}, {1: 4e-5}).step(1).seconds == pytest.approx(4e-5, rel=0.02)
 
 
+def test_the_dispatch_of_a_call_that_runs_within_it_counts_once() -> None:
+    calls = [Call(1, 1e-6, before=9e-5)] * 30  # Python takes 90 µs between calls of 38 µs
+    times = StepTimes(pace_of(calls), {1: 1e-6}, {1: 3.8e-5})
+    assert times.step(1) == StepTime(3.8e-5, "profile")
+
+
 def test_calls_that_seem_to_be_queued_for_longer_than_their_profile_were_noticed_late() -> None:
     pace = CompletionHistory(Completion(0, {}, 0.0, 0.0, waited=False))
     for number in range(1, 30):  # 0.5 ms of the program, and Python holds the interpreter for 3 ms after each call

@@ -285,8 +285,10 @@ class StepTimes:
         if queued and share <= SAME_STEP_FACTOR * queued + CALL_OVERHEAD_SECONDS:
             return StepTime(share, "host")
         # A call that runs on after it returned is isolated from then on; dispatching the next one takes time, too.
-        dispatch_seconds = self._dispatch_seconds(program) if self._pace.isolated.get(program) else 0.0
-        if share and share <= SAME_STEP_FACTOR * isolated.seconds + dispatch_seconds + CALL_OVERHEAD_SECONDS:
+        dispatch_seconds = self._dispatch_seconds(program)
+        runs_on = bool(self._pace.isolated.get(program)) and isolated.seconds > dispatch_seconds
+        overhead = CALL_OVERHEAD_SECONDS + (dispatch_seconds if runs_on else 0.0)
+        if share and share <= SAME_STEP_FACTOR * isolated.seconds + overhead:
             return StepTime(share, "host")
         return isolated
 
