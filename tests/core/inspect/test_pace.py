@@ -237,7 +237,7 @@ def test_waiting_for_room_in_the_queue_is_no_part_of_a_call() -> None:
 
 
 def test_the_dispatch_of_a_call_that_runs_within_it_counts_once() -> None:
-    calls = [Call(1, 1e-6, before=9e-5)] * 30  # Python takes 90 µs between calls of 38 µs
+    calls = [Call(1, 3e-6, before=9e-5)] * 30  # Python takes 90 µs between calls of 38 µs
     times = StepTimes(pace_of(calls), {1: 1e-6}, {1: 3.8e-5})
     assert times.step(1) == StepTime(3.8e-5, "profile")
 
