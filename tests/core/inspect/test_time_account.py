@@ -622,6 +622,19 @@ def test_looks_become_rarer_sooner_at_a_thread_that_stays_where_it_is() -> None:
     assert moving[-1] == steady[-1] == MAX_LOOK_SECONDS
 
 
+@pytest.mark.parametrize(("limit", "count"), [(math.inf, 0), (-1.0, 1)])
+def test_looks_are_frequent_again_behind_a_long_stage(
+    monkeypatch: pytest.MonkeyPatch, limit: float, count: int
+) -> None:
+    monkeypatch.setattr(accountant, "LONG_SPAN_SECONDS", limit)
+    often: list[bool] = []
+    with Account() as account:
+        monkeypatch.setattr(account.accountant._looks, "look_often", lambda: often.append(True))
+        for begins in (True, False):
+            account.accountant._on_span("compile", (1, "f"), begins)
+    assert len(often) == count
+
+
 def test_an_alarm_ends_one_wait() -> None:
     alarm = thread_looks._Alarm()
     assert not alarm.wait(0.0)

@@ -17,7 +17,7 @@ from .account_parts import CalledFunction, SeenLines, ThreadTimes, build_parts
 from .call_intervals import FIRST_SERIES_CALLS, SERIES_CALLS, CallIntervals, TimedCalls
 from .span_ledger import NO_PROGRAM, SpanLedger
 from .thread_clock import ThreadClock
-from .thread_looks import MAX_LOOK_SECONDS, ThreadLooks
+from .thread_looks import ThreadLooks
 
 NO_PROCESSOR_CLOCK = (
     "the system has no clock for the processor time of another thread: what was blocked is not told apart"
@@ -27,6 +27,8 @@ NO_PROCESSOR_CLOCK = (
 #: Seconds from the start to the first account of a thread that goes on, and from one to the next at least; a longer
 #: pause follows where making one takes long.
 PROGRESS_SECONDS, MIN_PAUSE_FACTOR = 2.0, 200
+#: After a stage of so many seconds the thread is looked at as often as at first: calls begin behind a compilation.
+LONG_SPAN_SECONDS = 0.02
 
 
 class Moment(NamedTuple):
@@ -168,7 +170,7 @@ class TimeAccountant:
         if begins:
             self._start_looking()
             self._ledger.enter(stage, program if stage == "run" else NO_PROGRAM)
-        elif self._ledger.leave() > MAX_LOOK_SECONDS:
+        elif self._ledger.leave() > LONG_SPAN_SECONDS:
             self._looks.look_often()
 
     # Calls ----------------------------------------------------------------------------------------------------------
