@@ -7,6 +7,7 @@ access.
 from __future__ import annotations
 
 import itertools
+import operator
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -113,7 +114,9 @@ class Jaxpr:
     def effects(self) -> Effects:
         """Return the effects of the program besides its results."""
         if self._effects is None:
-            self._effects = NO_EFFECTS.union(*(equation[0].effects for equation in self.raw))
+            operations = list(map(operator.itemgetter(0), self.raw))
+            different = dict(zip(map(id, operations), operations, strict=True)).values()
+            self._effects = NO_EFFECTS.union(*[operation.effects for operation in different])
         return self._effects
 
     def __iter__(self) -> Iterator[Equation]:

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from ...ir.jaxpr import ClosedJaxpr, Jaxpr, RawEquation
+from ...ir.jaxpr import ClosedJaxpr, Jaxpr
 from ...ir.operation import Operation
 from ...xla.compilation.reroll_policy import RerollPolicy
 from ..flow.scan_op import Scan
@@ -31,6 +31,8 @@ from .repeated_regions import RepeatedRegion, RepeatedRegions
 from .rewrite import rewrite_with_loops
 from .value_stacks import Stacks
 
+#: Operations whose programs are rerolled as well.
+_HOLDERS = (CallOperation, Scan)
 #: A smaller program does not repeat enough, and a larger one takes seconds to search.
 _MIN_EQUATIONS, _MAX_EQUATIONS = 6, 100_000
 
@@ -81,26 +83,30 @@ def reroll_by_rule(rule: RerollRule, program: ClosedJaxpr) -> ClosedJaxpr:
 
 def _reroll_called_programs(jaxpr: Jaxpr, rule: RerollRule) -> Jaxpr:
     """Return the program with loops in the programs that it calls or scans over; itself if nothing changes."""
-    kinds = set(map(type, map(operator.itemgetter(0), jaxpr.raw)))
-    if not any(issubclass(kind, CallOperation | Scan) for kind in kinds):
+    operations = list(map(operator.itemgetter(0), jaxpr.raw))
+    if not any(issubclass(kind, _HOLDERS) for kind in set(map(type, operations))):
         return jaxpr
-    raw = [_reroll_equation(equation, rule) for equation in jaxpr.raw]
-    if all(a is b for a, b in zip(raw, jaxpr.raw, strict=True)):
+    rerolled = {
+        id(operation): changed
+        for operation in dict(zip(map(id, operations), operations, strict=True)).values()
+        if (changed := _reroll_operation(operation, rule)) is not operation
+    }
+    if not rerolled:
         return jaxpr
+    raw = [(rerolled.get(id(equation[0]), equation[0]), *equation[1:]) for equation in jaxpr.raw]
     return Jaxpr(jaxpr.constvars, jaxpr.invars, jaxpr.outvars, raw, jaxpr.name, lambda: jaxpr.argument_names)
 
 
-def _reroll_equation(equation: RawEquation, rule: RerollRule) -> RawEquation:
-    """Return an equation with loops in the program that it calls or scans over; itself if nothing changes."""
-    operation: Any = equation[0]
-    if not isinstance(operation, CallOperation | Scan):
-        return equation
+def _reroll_operation(operation: Operation, rule: RerollRule) -> Operation:
+    """Return an operation with loops in the program that it calls or scans over; itself if nothing changes."""
+    if not isinstance(operation, _HOLDERS):
+        return operation
     body = reroll_by_rule(rule, operation.jaxpr)
     if body is operation.jaxpr:
-        return equation
+        return operation
     if isinstance(operation, Scan):
-        return operation.with_body(body, operation.num_consts, operation.num_carry), *equation[1:]
-    return operation.with_program(body), *equation[1:]
+        return operation.with_body(body, operation.num_consts, operation.num_carry)
+    return operation.with_program(body)
 
 
 def _reroll_jaxpr(jaxpr: Jaxpr, rule: RerollRule) -> Jaxpr:

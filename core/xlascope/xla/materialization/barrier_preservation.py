@@ -116,15 +116,16 @@ def _summarize_log(block: LoggedBlock, barrier_ids: Set[int]) -> _FunctionSummar
     pending = [(block, _AT_TOP_LEVEL)]
     while pending:
         block, context = pending.pop()
-        for name, operands, mlir_type, result, _ in block.entries:
-            if mlir_type is not None:
-                if id(result) in barrier_ids:
-                    summary.barriers.add(context)
-                continue
+        if not barrier_ids.isdisjoint([id(result) for _, _, _, result, _ in block.entries]):
+            summary.barriers.add(context)
+        for name, operands, _, result, attributes in [entry for entry in block.entries if entry[2] is None]:
             if name == "stablehlo.optimization_barrier" or any(id(x) in barrier_ids for x in result.results):
                 summary.barriers.add(context)
             if name in CALLEE_ATTRIBUTES:
-                callee = result.operation.attributes[CALLEE_ATTRIBUTES[name]].value
+                if attributes:
+                    callee = attributes["callee"]
+                else:
+                    callee = result.operation.attributes[CALLEE_ATTRIBUTES[name]].value
                 summary.calls.add((callee, context))
             elif result.blocks:
                 if name == "stablehlo.while":
