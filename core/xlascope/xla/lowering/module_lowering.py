@@ -181,10 +181,12 @@ class _PlainType(NamedTuple):
 class _SingleOperation(NamedTuple):
     """StableHLO operation, with its attributes, that an operation is lowered to as a whole; "" if there is none.
 
-    ``broadcasts`` says that operands are broadcast to the shape of the result before.
+    ``suffix`` ends the names of the operation's equations. ``broadcasts`` says that operands are broadcast to the shape
+    of the result before.
     """
 
     operation: Operation
+    suffix: str
     name: str
     attributes: dict[str, Any] | None
     broadcasts: bool
@@ -332,36 +334,42 @@ class _ModuleLowering:
         for index, equation in enumerate(jaxpr.raw):
             operation, inputs, outputs, code, lasti, origin = equation
             line = lines.get((id(code), lasti)) or self.mlir_location(code, lasti)
-            segment = f"e{index}" if segments is None else segments[index]
-            scope = (
-                prefix + segment if origin is None or not origin.scope else scoped_name(prefix, origin.scope, segment)
+            _, suffix, name, attributes, broadcasts = find_single(id(operation)) or self.find_single_operation(
+                operation
             )
-            builder.location = location = name_location(f"{scope}/{operation.name}", line)
+            segment = f"e{index}" if segments is None else segments[index]
+            scope = prefix + segment
+            if origin is not None and origin[4]:  # its scope, by number since it is read for each equation
+                scope = scoped_name(prefix, origin.scope, segment)
+            location = name_location(scope + suffix, line)
             count = len(inputs)
-            if count == 2:  # without a loop: most equations have two operands or one
-                x, y = inputs
-                operands = [
-                    literal(x) if x.__class__ is Literal else environment[x],
-                    literal(y) if y.__class__ is Literal else environment[y],
-                ]
-            elif count == 1:
-                (x,) = inputs
-                operands = [literal(x) if x.__class__ is Literal else environment[x]]
-            else:
-                operands = [literal(x) if x.__class__ is Literal else environment[x] for x in inputs]
+            try:
+                if count == 2:  # without a loop: most equations have two operands or one
+                    x, y = inputs
+                    operands = [environment[x], environment[y]]
+                elif count == 1:
+                    operands = [environment[inputs[0]]]
+                else:
+                    operands = [environment[x] for x in inputs]
+            except KeyError:  # a literal that no equation had
+                builder.location = location
+                environment.update((x, literal(x)) for x in inputs if x.__class__ is Literal)
+                operands = [environment[x] for x in inputs]
             plain = find_plain(outputs[0].aval) if len(outputs) == 1 else None
-            _, name, attributes, broadcasts = find_single(id(operation)) or self.find_single_operation(operation)
             if plain and name:
                 type_, types = plain
-                aval = outputs[0].aval
-                if broadcasts and not (count == 2 and x.aval is aval and y.aval is aval):
-                    operands = builder.stretch(operands, inputs, aval.shape)
+                if broadcasts:
+                    aval = outputs[0].aval
+                    if not (count == 2 and x.aval is aval and y.aval is aval):
+                        builder.location = location
+                        operands = builder.stretch(operands, inputs, aval.shape)
                 # The rest is Builder.emit, which most operations need alone.
                 value = create(name, types, operands, attributes, None, 0, location, insertion).result
                 if log is not None:
                     log.append((name, operands, type_, value, attributes))
                 environment[outputs[0]] = value
             else:
+                builder.location = location
                 builder.scope_name = scope
                 builder.equation = equation
                 builder.inputs = inputs
@@ -398,7 +406,7 @@ class _ModuleLowering:
         """Return the StableHLO operation that an operation is lowered to as a whole, and store it by identity."""
         emitted = operation.as_stablehlo() if is_lowered_as_stablehlo(operation.__class__) else None
         name, attributes = emitted or ("", None)
-        single = _SingleOperation(operation, name, attributes, operation.broadcasts_operands)
+        single = _SingleOperation(operation, f"/{operation.name}", name, attributes, operation.broadcasts_operands)
         self.single_operations[id(operation)] = single
         return single
 
