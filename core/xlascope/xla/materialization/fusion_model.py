@@ -68,6 +68,10 @@ class FusionOutcome(NamedTuple):
     read: list[int]
     unfusible: Set[int]
 
+    def computations(self) -> list[int]:
+        """Return for each value how many kernels compute it."""
+        return list(map(int.bit_count, self.computed))
+
     def kernels(self) -> list[ModeledKernel]:
         """Return the kernels one by one, the last one first; values in descending order."""
         kernels = [ModeledKernel(root, [], []) for root in self.roots]

@@ -140,9 +140,24 @@ class ValueGraph:
         """Return the values that are constants."""
         return self._numbers_of("constant")
 
+    @functools.cached_property
+    def reshapes(self) -> list[int]:
+        """Return the values that are reshaped operands."""
+        return self._numbers_of("reshape")
+
+    @functools.cached_property
+    def byte_counts(self) -> list[int]:
+        """Return for each value its size in bytes."""
+        return [size.bytes for size in self.size]
+
     def _numbers_of(self, op_name: str) -> list[int]:
         """Return the values that an operation computes."""
-        return list(itertools.compress(itertools.count(), map(op_name.__eq__, self.kind)))
+        kind, end, numbers = self.kind, 0, []
+        for _ in range(kind.count(op_name)):
+            number = kind.index(op_name, end)
+            numbers.append(number)
+            end = number + 1
+        return numbers
 
     @functools.cached_property
     def rules(self) -> list[int]:
@@ -394,7 +409,7 @@ class ModuleReader:
         """
         size, op_name = self.size(results[0]), name.partition(".")[2]
         if len(results) > 1:
-            op_name, prefix = op_name + "s", None
+            op_name, prefix, size = op_name + "s", None, ValueSize(*size)  # not the size of values of one type
         elif op_name == "reduce" and graph.size[operands[0]].elements == size.elements:
             op_name, operands = "reshape", operands[:1]  # the initial value changes nothing
         elif op_name == "divide" and is_uniform(graph, operands[1]):  # XLA multiplies

@@ -22,6 +22,7 @@ from .graph import (
     ValueSize,
     is_uniform,
 )
+from .operand_layouts import LayoutChange
 
 
 class IncompleteLogError(Exception):
@@ -119,6 +120,8 @@ class _LogReader(ModuleReader):
         #: Plain operations by the identity of the types of their results in the log: hashing these costs more.
         self.plain_ops: dict[int, _PlainOps] = {}
         self.shared: set[Any] = set()
+        #: Descriptions of products by the identities of their attribute and of their operands' sizes.
+        self.logged_products: dict[tuple[int, ...], tuple[Sequence[Sequence[LayoutChange]], int]] = {}
 
     def read_logged_computation(self, block: LoggedBlock, prefix: str, *, in_loop: bool) -> None:
         """Read a block as a separate computation; see :meth:`.ModuleReader.read_computation`."""
@@ -201,20 +204,37 @@ class _LogReader(ModuleReader):
             elements = graph.size[operands[0]].elements
             if size.elements < elements < MIN_LIBRARY_REDUCE_ELEMENTS:
                 return graph.add("reduce", size, operands, elements * CHEAP_OP_NANOSECONDS, result, prefix)
+            if elements == size.elements:  # the initial value changes nothing
+                return graph.add("reshape", size, operands[:1], 0.0, result, prefix)
         if name == "stablehlo.divide":
             op_name = "multiply" if is_uniform(graph, operands[1]) else "divide"  # XLA multiplies
             work = size.elements * OP_NANOSECONDS.get(op_name, CHEAP_OP_NANOSECONDS)
             return graph.add(op_name, size, operands, work, result, prefix)
         if name == "stablehlo.dot_general" and attributes is not None:
-            types = [x.type for x in values]
-            dimensions = attributes["dot_dimension_numbers"]
-            changes, multiplications = self.products.get((dimensions, *types)) or self.describe_product(
-                dimensions, types, result.owner
-            )
+            sizes = graph.size[operands[0]], graph.size[operands[1]]
+            changes, multiplications = self.describe_logged_product(attributes, sizes, values, result)
             work = size.elements * multiplications * MULTIPLY_ADD_NANOSECONDS
             operands = self.relay_operands(graph, operands, changes)
             return graph.add("dot_general", size, operands, work, result, prefix)
         return self.value(graph, name, result.owner, operands, (result,), prefix)
+
+    def describe_logged_product(
+        self, attributes: Mapping[str, Any], sizes: tuple[ValueSize, ValueSize], values: Sequence[Any], result: Any
+    ) -> tuple[Sequence[Sequence[LayoutChange]], int]:
+        """Return what :meth:`.ModuleReader.describe_product` does for the product ``result`` of ``values``.
+
+        Products with attributes and operands' ``sizes`` that are the same objects are described once: values of one
+        type share the object of their size.
+        """
+        dimensions = attributes["dot_dimension_numbers"]
+        key = id(dimensions), *map(id, sizes)  # the log and the graphs keep them alive
+        described = self.logged_products.get(key)
+        if described is None:
+            types = [x.type for x in values]
+            described = self.describe_product(dimensions, types, result.owner)
+            if all(self.sizes.get(x) is size for x, size in zip(types, sizes, strict=True)):
+                self.logged_products[key] = described
+        return described
 
     def read_operation(
         self,

@@ -5,7 +5,6 @@ Only programs of which XLA would compute a good part repeatedly are changed.
 
 from __future__ import annotations
 
-import itertools
 import operator
 from collections.abc import Mapping, Sequence, Set
 from typing import NamedTuple
@@ -58,19 +57,21 @@ class FusionEstimate(NamedTuple):
         return self.computed_values / max(self.distinct_values, 1)
 
 
-def estimate_kernels(graph: ValueGraph, outcome: FusionOutcome) -> FusionEstimate:
-    """Return the totals over kernels, without those that only reshape."""
-    size, counts = graph.size, list(map(int.bit_count, outcome.computed))
+def estimate_kernels(graph: ValueGraph, outcome: FusionOutcome, computations: Sequence[int]) -> FusionEstimate:
+    """Return the totals over kernels, without those that only reshape.
+
+    ``computations`` has for each value the number of kernels that compute it.
+    """
+    size, computed, counts = graph.byte_counts, outcome.computed, [*computations]
     excluded = _reshape_only_kernels(graph, outcome)
     roots = outcome.roots
     included = (1 << len(roots)) - 1 - excluded
     if excluded:
         roots = [root for number, root in enumerate(roots) if not excluded >> number & 1]
-        for value in itertools.compress(itertools.count(), map("reshape".__eq__, graph.kind)):
-            counts[value] = (outcome.computed[value] & included).bit_count()
-    readers = map(int.bit_count, map(included.__and__, outcome.read) if excluded else outcome.read)
-    read_bytes = sum(map(operator.mul, readers, [value_size.bytes for value_size in size]))
-    written_bytes = sum([size[root].bytes for root in roots])
+        for value in graph.reshapes:
+            counts[value] = (computed[value] & included).bit_count()
+    read_bytes = sum([(bits & included).bit_count() * size[value] for value, bits in enumerate(outcome.read) if bits])
+    written_bytes = sum([size[root] for root in roots])
     time = (
         LAUNCH_NANOSECONDS * len(roots)
         + sum(map(operator.mul, counts, graph.nanoseconds))
@@ -83,8 +84,7 @@ def estimate_kernels(graph: ValueGraph, outcome: FusionOutcome) -> FusionEstimat
 def _reshape_only_kernels(graph: ValueGraph, outcome: FusionOutcome) -> int:
     """Return the kernels, as a bit set, that only reshape what is in memory, so that nothing runs."""
     kind, kernels = graph.kind, 0
-    for number, root in enumerate(outcome.roots):
-        value = root
+    for number, value in [(number, root) for number, root in enumerate(outcome.roots) if kind[root] == "reshape"]:
         while kind[value] == "reshape":
             (value,) = graph.operands[value]
             if not outcome.computed[value] >> number & 1:
@@ -113,25 +113,27 @@ def select_values(graph: ValueGraph) -> Mapping[int, int]:
     if is_single_kernel(graph):
         return {}
     outcome = simulate_fusion(graph)
-    before = estimate_kernels(graph, outcome)
+    computations = outcome.computations()
+    before = estimate_kernels(graph, outcome, computations)
     if before.mean_computations < _MIN_MEAN_COMPUTATIONS:
         return {}
-    materialized = profitable_values(graph, outcome)
+    materialized = profitable_values(graph, outcome, computations)
     if not materialized:
         return {}
-    after = estimate_kernels(graph, simulate_fusion(graph, materialized, outcome))
+    marked = simulate_fusion(graph, materialized, outcome)
+    after = estimate_kernels(graph, marked, marked.computations())
     saved = 1.0 - after.nanoseconds / before.nanoseconds
     if saved < _MIN_SAVED_TIME_FRACTION or after.written_bytes > _MAX_WRITTEN_BYTES_RATIO * before.written_bytes:
         return {}
-    return {value: outcome.computed[value].bit_count() for value in sorted(materialized)}
+    return {value: computations[value] for value in sorted(materialized)}
 
 
-def profitable_values(graph: ValueGraph, outcome: FusionOutcome) -> set[int]:
+def profitable_values(graph: ValueGraph, outcome: FusionOutcome, computed: Sequence[int]) -> set[int]:
     """Return the values that are cheaper to materialize than to recompute, each considered separately.
 
-    ``outcome`` has the kernels of the computation without materialization.
+    ``outcome`` has the kernels of the computation without materialization, ``computed`` for each value the number of
+    kernels that compute it.
     """
-    computed = list(map(int.bit_count, outcome.computed))
     kernel_roots = set(outcome.roots)
     kernel_roots |= {graph.operands[kernel][0] for kernel in kernel_roots if graph.kind[kernel] == "reshape"}
     gain = _MaterializationGain(graph, kernel_roots, computed)
