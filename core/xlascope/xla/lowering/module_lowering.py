@@ -192,6 +192,18 @@ class _SingleOperation(NamedTuple):
     broadcasts: bool
 
 
+class _BodyFunction(NamedTuple):
+    """Function of a module that a body is written as: its symbol, and the attributes and results' types of its calls.
+
+    It keeps the body alive, by whose identity it is found.
+    """
+
+    body: ClosedJaxpr
+    symbol: str
+    attributes: dict[str, Any]
+    results: list[Any]
+
+
 @functools.lru_cache(maxsize=1024)
 def is_lowered_as_stablehlo(kind: type[Operation]) -> bool:
     """Return whether ``as_stablehlo`` of a class describes its ``to_stablehlo``: no subclass has overridden that."""
@@ -226,8 +238,7 @@ class _ModuleLowering:
         self.meshes: dict[Any, str] = {}
         self.platform = platform
         self.symbols: set[str] = {"main"}
-        self.bodies: dict[tuple[int, int, Any, bool], str] = {}
-        self.live_bodies: list[ClosedJaxpr] = []  # keeps bodies alive while their ids are keys
+        self.bodies: dict[tuple[int, int, Any, bool], _BodyFunction] = {}
         self.lines: dict[tuple[int, int], Any] = {}
         #: Types whose values an operation's rule returns as they are.
         self.plain_types: dict[ShapedArray, _PlainType] = {}
@@ -300,7 +311,7 @@ class _ModuleLowering:
             builder = _FunctionBuilder(self, prefix, manual, is_formula=is_formula)
             block_arguments = list(block.arguments)
             if self.log is not None:
-                logged = self.log.functions[symbol] = LoggedBlock(block_arguments, [], [])
+                logged = self.log.functions[symbol] = LoggedBlock(block_arguments, types, [], [])
                 builder.log = logged.entries
             environment = dict(zip(parameters, block_arguments, strict=not with_token))
             if public:
@@ -446,26 +457,30 @@ class _ModuleLowering:
         The body is the ``index``-th of the equation that ``builder`` writes. ``operands`` may have the token as an
         additional last one; then the last result is the token.
         """
-        scope, (_, _, _, code, lasti, _) = builder.scope_name, builder.equation
         key = (id(body), index, builder.manual, builder.is_formula)
-        symbol = self.bodies.get(key)
-        if symbol is None:
-            symbol = self.bodies[key] = self.fresh_symbol(body.name or "body")
-            self.live_bodies.append(body)
-            prefix, jaxpr, (manual, is_formula) = body_prefix(index), body.jaxpr, key[2:]
-            self.write_function(symbol, jaxpr.invars, jaxpr, prefix, public=False, manual=manual, is_formula=is_formula)
-        results = [tensor_type(aval) for aval in body.out_avals]
-        results += [tensor_type(TOKEN)] * (len(operands) - len(body.in_avals))
-        name = f"{scope}/jit({symbol})"
-        call = ir.Operation.create(
-            "func.call",
-            results=results,
-            operands=operands,
-            attributes={"callee": ir.FlatSymbolRefAttr.get(symbol)},
-            loc=ir.Location.name(name, self.mlir_location(code, lasti)),
-            ip=builder.insertion,
-        )
+        function = self.bodies.get(key)
+        if function is None:
+            function = self.bodies[key] = self.write_body_function(body, len(operands), *key[1:])
+        symbol, attributes, results = function[1:]
+        name = f"{builder.scope_name}/jit({symbol})"
+        _, _, _, code, lasti, _ = builder.equation
+        location = ir.Location.name(name, self.mlir_location(code, lasti))
+        call = ir.Operation.create("func.call", results, operands, attributes, None, 0, location, builder.insertion)
         return builder.log_operation("func.call", operands, call, {"callee": symbol, "name": name})
+
+    def write_body_function(
+        self, body: ClosedJaxpr, operand_count: int, index: int, manual: Any, is_formula: bool
+    ) -> _BodyFunction:
+        """Write a body as a function and return that; for the parameters see :meth:`call` and :meth:`write_function`.
+
+        A function of one more operand than the body has takes and returns the token.
+        """
+        symbol, jaxpr = self.fresh_symbol(body.name or "body"), body.jaxpr
+        results = [tensor_type(aval) for aval in body.out_avals]
+        results += [tensor_type(TOKEN)] * (operand_count - len(body.in_avals))
+        prefix, options = body_prefix(index), {"manual": manual, "is_formula": is_formula}
+        self.write_function(symbol, jaxpr.invars, jaxpr, prefix, public=False, **options)
+        return _BodyFunction(body, symbol, {"callee": ir.FlatSymbolRefAttr.get(symbol)}, results)
 
     def fresh_symbol(self, name: str) -> str:
         """Return a symbol like ``name`` that the module does not have yet, and take it."""

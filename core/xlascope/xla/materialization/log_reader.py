@@ -17,6 +17,7 @@ from .graph import (
     CALLEE_ATTRIBUTES,
     CONTROL_FLOW_OPS,
     NAMES_WITH_RULES,
+    PARAMETER,
     ModuleReader,
     ValueGraph,
     ValueSize,
@@ -127,7 +128,9 @@ class _LogReader(ModuleReader):
         """Read a block as a separate computation; see :meth:`.ModuleReader.read_computation`."""
         graph = ValueGraph(self.module, in_loop)
         self.graphs.append(graph)
-        arguments = [self.add_in_memory(graph, argument) for argument in block.arguments]
+        types_and_values = zip(block.types, block.arguments, strict=True)
+        sizes = [(self.plain_ops.get(id(type_)) or self.plain_ops_of(type_, x)).size for type_, x in types_and_values]
+        arguments = [graph.add(PARAMETER, size, (), 0.0, None, None) for size in sizes]
         graph.results.update(self.read_log(graph, block, arguments, prefix))
 
     def read_log(
@@ -214,7 +217,8 @@ class _LogReader(ModuleReader):
             sizes = graph.size[operands[0]], graph.size[operands[1]]
             changes, multiplications = self.describe_logged_product(attributes, sizes, values, result)
             work = size.elements * multiplications * MULTIPLY_ADD_NANOSECONDS
-            operands = self.relay_operands(graph, operands, changes)
+            if any(changes):
+                operands = self.relay_operands(graph, operands, changes)
             return graph.add("dot_general", size, operands, work, result, prefix)
         return self.value(graph, name, result.owner, operands, (result,), prefix)
 

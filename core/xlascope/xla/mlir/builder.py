@@ -626,7 +626,7 @@ class Builder:
         block = operation.regions[index].blocks.append(*types, arg_locs=[self.location] * len(types))
         outer, outer_log, block_arguments = self.insertion, self.log, list(block.arguments)
         if outer_log is not None:
-            logged = LoggedBlock(block_arguments, [], [])
+            logged = LoggedBlock(block_arguments, types, [], [])
             self._blocks_of(operation).append(logged)
             self.log = logged.entries
         self.insertion = ir.InsertionPoint(block)

@@ -15,7 +15,7 @@ LogEntry = tuple[str, Sequence[Any], Any, Any, dict[str, Any] | None]
 
 
 class LoggedBlock(NamedTuple):
-    """Operations of one block in order, with its arguments, and the operands of the operation that ends it.
+    """Operations of one block in order, its arguments with their types, and the operands of the operation that ends it.
 
     ``entries`` has a :data:`LogEntry` for most operations, also for reductions of which nothing but their regions' only
     operation is known. For others the third part is None and the fourth a :class:`LoggedOperation`; the attributes are
@@ -24,6 +24,7 @@ class LoggedBlock(NamedTuple):
     """
 
     arguments: Sequence[Any]
+    types: Sequence[Any]
     entries: list[LogEntry]
     returned: list[Any]
 
