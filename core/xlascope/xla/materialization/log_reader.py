@@ -56,6 +56,31 @@ class _PlainOp(NamedTuple):
     nanoseconds: float
 
 
+class _PlainFunction(NamedTuple):
+    """Function of plain operations: these, with their operands and their values in the log, and what is returned.
+
+    Operands, and what is returned, are indices among the function's arguments and, after them, its operations.
+    """
+
+    ops: list[_PlainOp]
+    operands: list[list[int]]
+    values: list[Any]
+    returned: list[int]
+
+    def add_to(self, graph: ValueGraph, arguments: Sequence[int], prefix: str | None) -> list[int]:
+        """Add the operations to a graph, as :meth:`.ValueGraph.add` does one, and return the numbers of the results."""
+        first, count = len(graph), len(self.ops)
+        numbers = [*arguments, *range(first, first + count)]
+        kinds, sizes, work = zip(*self.ops, strict=True) if self.ops else ((), (), ())
+        graph.kind += kinds
+        graph.size += sizes
+        graph.nanoseconds += work
+        graph.operands += [tuple(dict.fromkeys([numbers[index] for index in indices])) for indices in self.operands]
+        graph.defining_values += self.values
+        graph.prefixes += [prefix] * count
+        return [numbers[index] for index in self.returned]
+
+
 class _PlainOps(dict[str, _PlainOp]):
     """Operations with a result of one size, by full name."""
 
@@ -121,6 +146,8 @@ class _LogReader(ModuleReader):
         #: Plain operations by the identity of the types of their results in the log: hashing these costs more.
         self.plain_ops: dict[int, _PlainOps] = {}
         self.shared: set[Any] = set()
+        #: Functions by symbol; None for one whose operations are not all plain.
+        self.plain_functions: dict[str, _PlainFunction | None] = {}
         #: Descriptions of products by the identities of their attribute and of their operands' sizes.
         self.logged_products: dict[tuple[int, ...], tuple[Sequence[Sequence[LayoutChange]], int]] = {}
 
@@ -272,4 +299,27 @@ class _LogReader(ModuleReader):
             graph.results.update(operands)
 
     def inline_function(self, graph: ValueGraph, symbol: str, operands: Sequence[int], prefix: str | None) -> list[int]:
-        return self.read_log(graph, self.log.functions[symbol], operands, prefix)
+        block = self.log.functions[symbol]
+        if symbol not in self.plain_functions:
+            self.plain_functions[symbol] = self.read_plain_function(block)
+        function = self.plain_functions[symbol]
+        return (
+            self.read_log(graph, block, operands, prefix)
+            if function is None
+            else function.add_to(graph, operands, prefix)
+        )
+
+    def read_plain_function(self, block: LoggedBlock) -> _PlainFunction | None:
+        """Return a function as what each of its calls adds to a graph; None if its operations are not all plain."""
+        indices = {id(argument): index for index, argument in enumerate(block.arguments)}
+        ops, operands = [], []
+        for name, values, mlir_type, result, _ in block.entries:
+            if mlir_type is None or any(id(x) not in indices for x in values):
+                return None
+            ops.append((self.plain_ops.get(id(mlir_type)) or self.plain_ops_of(mlir_type, result))[name])
+            operands.append([indices[id(x)] for x in values])
+            indices[id(result)] = len(indices)
+        if not all(op.name for op in ops) or any(id(x) not in indices for x in block.returned):
+            return None
+        results = [result for _, _, _, result, _ in block.entries]
+        return _PlainFunction(ops, operands, results, [indices[id(x)] for x in block.returned])
