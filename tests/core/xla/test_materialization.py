@@ -309,6 +309,21 @@ def test_a_single_kernel_is_one():
         assert len(kernel.computed) == len(set(kernel.computed))
 
 
+def calls_of_one_function(x, y):
+    """Call a function with different arguments, with one argument twice, and for an argument as it is."""
+    inner = xs.jit(lambda a, b: (a * b + a, b))
+    return inner(x, y)[0] + inner(x, x)[0] * inner(inner(y, x)[1], y)[1]
+
+
+def products_of_the_results_of_a_loop(x, y):
+    """Multiply two results of one loop, of different shapes, along the same axes."""
+    x, y = lax.while_loop(
+        lambda carried: carried[0][0, 0] < 3, lambda carried: (carried[0] + 1, carried[1] * 2), (x, y)
+    )
+    along = (((0,), (0,)), ((), ()))
+    return lax.dot_general(x, jnp.ones((3, 2)), along), lax.dot_general(y, jnp.ones((3, 2)), along)
+
+
 LOGGED = {
     **{name: program for name, (program, _) in PREDICTED.items()},
     "layers in a loop": programs.layers_in_a_loop(3),
@@ -319,6 +334,11 @@ LOGGED = {
     "whole numbers of four bits": (lambda x: x * 2 + x, (jnp.ones(3, jnp.int4),)),
     "random numbers": (lambda key: xs.random.normal(xs.random.split(key)[0], (3,)), (xs.random.key(0),)),
     "two results": (lambda x: lax.top_k(x, 2)[0] + lax.sort(x)[:2], (np.ones(5, np.float32),)),
+    "calls of one function": (calls_of_one_function, (np.ones(3, np.float32),) * 2),
+    "products of the results of a loop": (
+        products_of_the_results_of_a_loop,
+        (np.ones((3, 4), np.float32), np.ones((3, 4, 5), np.float32)),
+    ),
 }
 
 
