@@ -77,6 +77,9 @@ class Builder:
             return self.on_device(values)
         if holder == "jax_array":
             return HasJaxArray(self.on_device(values))
+        if holder == "wide":  # as an array has it that was made in an `enable_x64` block
+            with self.library.enable_x64(True):
+                return self.on_device(values)
         held = HOLDERS[holder](values)
         if isinstance(held, np.ndarray):
             self.made.append(values)

@@ -62,7 +62,12 @@ def _array(content: dict[str, Any]) -> str:
     data = entries[0] if shape == [] and entries else f"[{', '.join(entries)}]"
     reshaped = f".reshape({tuple(shape)})" if len(shape) > 1 or 0 in shape else ""
     made = f"np.array({data}, {_dtype(dtype)}){reshaped}"
-    wrapped = {"device": f"jnp.array({made})", "jax_array": f"holders.HasJaxArray(jnp.array({made}))", "numpy": made}
+    wrapped = {
+        "device": f"jnp.array({made})",
+        "jax_array": f"holders.HasJaxArray(jnp.array({made}))",
+        "numpy": made,
+        "wide": f"library.enable_x64(True)(jnp.array)({made})",
+    }
     return wrapped.get(holder) or f"{_holder(holder)}({made})"
 
 

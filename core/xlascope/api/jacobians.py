@@ -10,7 +10,7 @@ import numpy as np
 from .. import tree
 from ..ir.avals import ShapedArray, make_aval
 from ..ir.markers import ZERO
-from ..operations.conversion import convert_element_type
+from ..operations.conversion import to_dtype
 from ..operations.shapes import reshape, zeros_of
 from ..operations.slicing import slice_in_dim
 from ..trace.traceback_filtering import api_boundary
@@ -146,7 +146,7 @@ def _as_weak_as(x: Any, aval: ShapedArray) -> Any:
     """Return a derivative weakly typed if ``aval`` is, the value that it is of the type of, else strongly typed."""
     if aval_of(x).weak_type == aval.weak_type:
         return x
-    return convert_element_type(x, aval.dtype, aval.weak_type)
+    return to_dtype(x, aval.dtype, aval.weak_type)
 
 
 def _basis(avals: Sequence[ShapedArray]) -> list[Any]:

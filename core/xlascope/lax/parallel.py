@@ -13,7 +13,7 @@ from ..dtypes import dtype_kind, is_differentiable
 from ..errors import see
 from ..operations import collectives, exchanges, reductions
 from ..operations.arithmetic import div
-from ..operations.conversion import convert_element_type
+from ..operations.conversion import convert_element_type, to_dtype
 from ..operations.integer_arguments import is_several, whole_number, whole_numbers
 from ..operations.operand_values import PYTHON_SCALAR_TYPES, dtype_of, shape_of
 from ..operations.shapes import reduce_sum
@@ -155,7 +155,7 @@ def pmean(x: Any, axis_name: Any, *, axis_index_groups: Sequence[Sequence[int]] 
         if not is_differentiable(dtype_of(total)):
             is_wide = dtype_of(total).itemsize == 8
             total = convert_element_type(total, np.dtype(np.float64 if is_wide else np.float32))
-        return div(total, convert_element_type(count, dtype_of(total)) if hasattr(count, "aval") else count)
+        return div(total, to_dtype(count, dtype_of(total)) if hasattr(count, "aval") else count)
 
     return tree.map(mean_leaf, x, psum(x, axis_name, axis_index_groups=axis_index_groups))
 

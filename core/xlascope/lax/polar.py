@@ -16,7 +16,7 @@ from ..ir.markers import ZERO
 from ..operations.arithmetic import add, div, sub
 from ..operations.bits import bitwise_and
 from ..operations.comparisons import eq, gt, lt
-from ..operations.conversion import convert_element_type
+from ..operations.conversion import convert_element_type, to_dtype
 from ..operations.integer_arguments import whole_number
 from ..operations.linalg import polar_decomposition
 from ..operations.linalg.hermitian_eigenvalues import eigh
@@ -142,7 +142,7 @@ def _polar_jvp(iterations: int, epsilon: float, in_part: bool, primals: Any, tan
     v, s = eigh(h, symmetrize_input=False)
     projected = product(adjoint(u), t)
     rotation = product(product(adjoint(v), sub(projected, adjoint(projected))), v)
-    s = convert_element_type(s, aval_of(x).dtype)
+    s = to_dtype(s, aval_of(x).dtype)
     inside = div(rotation, add(as_columns(s), as_rows(s)))
     u_tangent = product(u, product(product(v, inside), adjoint(v)))
     if aval_of(x).shape[0] > aval_of(x).shape[1]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import promote_dtypes
+from ..dtypes import NARROWED_DTYPES, promote_dtypes
 from ..errors import see
 from ..ir.user_frames import user_line, where_text
 from ..operations import dot_product
@@ -15,6 +15,7 @@ from ..operations.contraction_errors import unequal_sizes_error
 from ..operations.dot_algorithms import DotAlgorithm, DotAlgorithmPreset
 from ..operations.out_shardings import with_out_sharding
 from ..operations.precision import Precision
+from ..runtime.boot import enable_x64
 from ..trace.source import compose_message
 from ..trace.values import aval_of
 
@@ -41,8 +42,7 @@ def dot(
     5.0
     """
     if dimension_numbers is not None:
-        dtype = preferred_element_type or _common_dtype(lhs, rhs)
-        return dot_general(lhs, rhs, dimension_numbers, precision, dtype)
+        return _dot_general(lhs, rhs, dimension_numbers, precision, preferred_element_type)
     x, y = aval_of(lhs).shape, aval_of(rhs).shape
     if not (1 <= len(x) <= 2 and 1 <= len(y) <= 2 and x[-1] == y[0]):
         if 1 <= len(x) <= 2 and 1 <= len(y) <= 2:
@@ -50,7 +50,14 @@ def dot(
         problem = f"dot takes two arrays of 1 or 2 axes, got shapes {x} and {y}."
         raise TypeError(compose_message(problem, "Use matmul or dot_general.") + see("shape-mismatch"))
     numbers = ((len(x) - 1,), (0,)), ((), ())
-    return dot_general(lhs, rhs, numbers, precision, preferred_element_type or _common_dtype(lhs, rhs))
+    return _dot_general(lhs, rhs, numbers, precision, preferred_element_type)
+
+
+def _dot_general(lhs: Any, rhs: Any, numbers: Any, precision: Any, dtype: Any) -> Any:
+    """Return the product in the requested dtype; for None in that of the operands, which stays where it has 64 bits."""
+    common = _common_dtype(lhs, rhs)
+    keeps_width = dtype is None and common in NARROWED_DTYPES and not enable_x64.value
+    return dot_general(lhs, rhs, numbers, precision, None if keeps_width else dtype or common)
 
 
 def _common_dtype(lhs: Any, rhs: Any) -> np.dtype[Any]:
@@ -67,4 +74,4 @@ def batch_matmul(lhs: Any, rhs: Any, precision: Any = None) -> Any:
             + where_text(user_line())
         )
     lead = tuple(range(rank - 2))
-    return dot_general(lhs, rhs, (((rank - 1,), (rank - 2,)), (lead, lead)), precision, _common_dtype(lhs, rhs))
+    return _dot_general(lhs, rhs, (((rank - 1,), (rank - 2,)), (lead, lead)), precision, None)

@@ -17,7 +17,15 @@ from ..operations.cumulative import cumsum
 from ..operations.dot_product import DimensionNumbers, dot_general, free_axes
 from ..operations.integer_arguments import whole_numbers
 from ..operations.selection import select
-from ..operations.shapes import broadcast_in_dim, broadcasted_iota, expand_dims, full, moveaxis, reduce_sum, transpose
+from ..operations.shapes import (
+    broadcast_in_dim,
+    broadcasted_iota,
+    expand_dims,
+    moveaxis,
+    reduce_sum,
+    transpose,
+    zeros_of,
+)
 from ..trace.source import here
 from ..trace.trace_cache import cache_trace
 from ..trace.values import aval_of
@@ -202,7 +210,7 @@ def _mask_outside(values: Any, mask: Any, axes: tuple[int, ...]) -> Any:
     aval = aval_of(values)
     if aval_of(mask).shape != aval.shape:
         mask = broadcast_in_dim(mask, aval.shape, axes)
-    return select(mask, values, full(aval.shape, aval.dtype.type(0)))
+    return select(mask, values, zeros_of(aval))
 
 
 def _group_masks(group_sizes: Any, count: int) -> Any:

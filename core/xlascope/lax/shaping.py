@@ -11,14 +11,14 @@ import numpy as np
 from ..ir.requested_dtypes import resolve_requested_dtype
 from ..key_types import is_key
 from ..operations import shapes, slicing
-from ..operations.conversion import convert_element_type
+from ..operations.conversion import to_dtype
 from ..operations.integer_arguments import axis_of, is_several, whole_number, whole_numbers
 from ..operations.operand_values import match
 from ..operations.out_shardings import with_out_sharding
 from ..operations.random_keys import random_wrap
 from ..operations.shapes import broadcast_in_dim, expand_dims, transpose
 from ..trace.source import here
-from ..trace.values import aval_of
+from ..trace.values import aval_of, exact_array
 from .device_argument import fill_on_device, sharding_like
 
 
@@ -156,7 +156,7 @@ def full(shape: Sequence[int], fill_value: Any, dtype: Any = None, *, sharding: 
         raise TypeError(f"full takes a value without axes, got shape {_shape(fill_value)}; use broadcast_in_dim")
     target_dtype = aval_of(fill_value).dtype if dtype is None else resolve_requested_dtype(dtype)
     if hasattr(fill_value, "aval"):
-        value = convert_element_type(fill_value, target_dtype, dtype is None and fill_value.aval.weak_type)
+        value = to_dtype(fill_value, target_dtype, dtype is None and fill_value.aval.weak_type)
     else:
         value = fill_value if dtype is None else _convert_fill_value(fill_value, target_dtype)
     return fill_on_device(value, _to_sizes(shape, "sizes of full"), sharding)
@@ -187,7 +187,9 @@ def full_like(
     if is_key(kind) and fill_value.__class__ in (int, float):  # as in JAX, the words of all keys
         words = full((*sizes, kind.words), fill_value, np.dtype(np.uint32))
         return random_wrap(words, kind.implementation)
-    value = convert_element_type(full((), fill_value, aval.dtype), aval.dtype, aval.weak_type)
+    is_array = hasattr(fill_value, "aval")
+    number = fill_value if is_array else exact_array(_convert_fill_value(fill_value, kind), kind)
+    value = to_dtype(number, kind, aval.weak_type)
     return full(sizes, value, sharding=sharding)
 
 

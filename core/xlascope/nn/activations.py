@@ -148,7 +148,7 @@ def logmeanexp(x: Any, axis: Axis = None, where: Any = None, keepdims: bool = Fa
     included = ufuncs.multiply(_ones_like(x), logic.to_bool(mask))
     dtype = aval_of(ufuncs.real(total)).dtype
     wide = np.dtype("float32") if dtype == np.float16 else dtype  # float16 counts to 65504
-    count = reductions.sum(included, to_static_axis(axis), keepdims=keepdims, dtype=wide)
+    count = reductions.sum(as_dtype(included, wide), to_static_axis(axis), keepdims=keepdims)
     return ufuncs.subtract(total, as_dtype(transcendental.log(count), dtype))
 
 

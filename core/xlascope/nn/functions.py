@@ -253,7 +253,7 @@ def _one_hot_over_mapped_axis(x: Any, num_classes: int, dtype: np.dtype[Any], na
         raise ValueError(
             f"one_hot over the axis {name!r} has one class for each of its {size} places, got {num_classes}"
         )
-    return convert_element_type(logic.equal(x, axis_index(name)), dtype)
+    return to_dtype(logic.equal(x, axis_index(name)), dtype)
 
 
 @jit(static_argnums=(1, 2, 3))
@@ -263,10 +263,10 @@ def _one_hot(x: Any, num_classes: int, dtype: np.dtype[Any], axis: int) -> Any:
     sizes = tuple(num_classes if i == axis else 1 for i in range(len(aval.shape)))
     classes = broadcasted_iota(np.dtype("int32"), sizes, axis)
     if dtype_kind(aval.dtype) in "biu":
-        column = convert_element_type(column, classes.dtype)
+        column = to_dtype(column, classes.dtype)
     else:
-        classes = convert_element_type(classes, aval.dtype)
-    return convert_element_type(eq(column, classes), dtype)
+        classes = to_dtype(classes, aval.dtype)
+    return to_dtype(eq(column, classes), dtype)
 
 
 def standardize(

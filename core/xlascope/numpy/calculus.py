@@ -8,6 +8,8 @@ from typing import Any, Literal
 import numpy as np
 
 from ..dtypes import dtype_kind
+from ..operations.conversion import to_dtype
+from ..operations.operand_values import typed_scalar
 from ..operations.shapes import broadcast_in_dim, expand_dims, squeeze
 from ..operations.slicing import slice_in_dim
 from ..trace.operand_coercion import pass_through
@@ -17,7 +19,7 @@ from .axes import axis_of, whole_number
 from .creation import asarray
 from .jit_wrapped import jit_wrapped
 from .joining import concatenate
-from .promotion import as_dtype, common_dtype, promote_dtypes_inexact, promote_inexact
+from .promotion import as_dtype, common_dtype, keep_digits, promote_dtypes_inexact, promote_inexact
 from .shaping import moveaxis, ravel, shape_of
 from .taking import take
 
@@ -63,7 +65,7 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     if to_end is None and to_begin is None:
         return differences
     parts = [to_begin, differences, to_end]
-    arrays = [ravel(part).astype(aval_of(x).dtype) for part in map(_as_optional_array, parts) if part is not None]
+    arrays = [to_dtype(ravel(part), aval_of(x).dtype) for part in map(_as_optional_array, parts) if part is not None]
     return concatenate(arrays, 0)
 
 
@@ -244,7 +246,9 @@ def cumulative_sum(x: Any, /, *, axis: int | None = None, dtype: Any = None, inc
     [  0 100 200]
     """
     axis_number = _require_axis(x, axis, "cumulative_sum")
-    sum_dtype = reductions.sum_dtype(aval_of(x).dtype) if dtype is None else dtype
+    x_dtype = aval_of(x).dtype
+    widened = reductions.sum_dtype(x_dtype)
+    sum_dtype = dtype if dtype is not None or widened == x_dtype else widened
     return _prepend_initial(reductions.cumsum(x, axis_number, sum_dtype), axis_number, 0, include_initial)
 
 
@@ -271,7 +275,7 @@ def _prepend_initial(x: Any, axis: int, start: int, include_initial: bool) -> An
     if not include_initial:
         return pass_through(x)
     shape = [1 if i == axis % len(shape_of(x)) else size for i, size in enumerate(shape_of(x))]
-    return concatenate([broadcast_in_dim(np.asarray(start, x.dtype)[()], shape, ()), x], axis)
+    return concatenate([broadcast_in_dim(typed_scalar(start, x.dtype), shape, ()), x], axis)
 
 
 def unwrap(p: Any, discont: Any = None, axis: int = -1, period: Any = 2 * math.pi) -> Any:
@@ -287,7 +291,7 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, period: Any = 2 * math.p
     """
     if dtype_kind(aval_of(p).dtype) == "c":
         raise ValueError(f"unwrap takes real numbers, got {aval_of(p).dtype.name}")
-    return _unwrap(p, discont, period, axis=axis)
+    return _unwrap(p, discont, keep_digits(period, p), axis=axis)
 
 
 @jit_wrapped("axis")

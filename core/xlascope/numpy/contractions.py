@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ..ir.requested_dtypes import resolve_requested_dtype
-from ..operations.conversion import convert_element_type
-from ..operations.dot_product import dot_general
+from ..operations.conversion import convert_element_type, to_dtype
+from ..operations.dot_product import dot_general_in_dtype
 from ..operations.out_shardings import with_out_sharding
-from ..operations.shapes import expand_dims, squeeze, transpose
+from ..operations.shapes import expand_dims, reduce_sum, squeeze, transpose
 from ..trace.source import compose_message
+from ..trace.values import aval_of
 from . import contraction_paths, ufuncs
 from .axes import reject_out
 from .jit_wrapped import jit_wrapped
 from .linear import promote_operands
 from .promotion import as_dtype
-from .reductions import sum
 from .repeating import diagonal
 from .shaping import shape_of
 
@@ -174,7 +174,9 @@ def _sum_unneeded_axes(factor: EinsumOperand, needed: set[str], dtype: Any = Non
     """Sum over the axes whose letters are not in ``needed``, in ``dtype`` (None: the operand's own)."""
     axes = tuple(i for i, letter in enumerate(factor.letters) if letter not in needed)
     letters = "".join(letter for letter in factor.letters if letter in needed)
-    return EinsumOperand(sum(factor.value, axes, dtype or factor.value.dtype) if axes else factor.value, letters)
+    return EinsumOperand(
+        reduce_sum(as_dtype(factor.value, dtype or factor.value.dtype), axes) if axes else factor.value, letters
+    )
 
 
 def _multiply_pair(
@@ -206,7 +208,7 @@ def _multiply_pair(
     if "".join(batch + second_free + first_free) == result:
         first, second, first_free, second_free = second, first, second_free, first_free
     numbers = (_axis_positions(contract, first, second), _axis_positions(batch, first, second))
-    product = dot_general(first.value, second.value, numbers, precision, dtype or first.value.dtype)
+    product = dot_general_in_dtype(first.value, second.value, numbers, precision, dtype or first.value.dtype)
     return EinsumOperand(product, "".join(batch + first_free + second_free))
 
 
@@ -232,5 +234,5 @@ def _axis_positions(
 
 def _transpose_to_result(factor: EinsumOperand, result: str) -> Any:
     order = tuple(factor.letters.index(letter) for letter in result)
-    value = factor.value if hasattr(factor.value, "aval") else convert_element_type(factor.value, factor.value.dtype)
+    value = factor.value if hasattr(factor.value, "aval") else to_dtype(factor.value, aval_of(factor.value).dtype)
     return transpose(value, order)

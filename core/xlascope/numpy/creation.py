@@ -14,7 +14,7 @@ from ..ir.avals import make_aval, with_explicit_sharding
 from ..ir.requested_dtypes import resolve_requested_dtype
 from ..key_types import is_key
 from ..lax.device_argument import fill_on_device, place_on_device, sharding_like, with_device
-from ..operations.conversion import convert_element_type
+from ..operations.conversion import convert_element_type, to_dtype
 from ..operations.operand_values import typed_scalar
 from ..operations.out_shardings import call_with_sharding, with_out_sharding
 from ..operations.random_keys import random_wrap
@@ -370,4 +370,4 @@ def full_like(a: Any, fill_value: Any, dtype: Any = None, shape: Any = None, *, 
     value = as_dtype(fill_value, aval.dtype, aval.weak_type)
     value_aval = aval_of(value)
     weak = aval.weak_type and not value_aval.weak_type and not value_aval.shape
-    return full(sizes, convert_element_type(value, aval.dtype, True) if weak else value, device=device)
+    return full(sizes, to_dtype(value, aval.dtype, True) if weak else value, device=device)

@@ -11,7 +11,7 @@ from ..control.rules.custom_jvp import custom_jvp
 from ..dtypes import dtype_bits, dtype_kind, finfo
 from ..operations import bits
 from ..operations.barriers import stop_gradient
-from ..operations.conversion import bitcast_convert_type
+from ..operations.conversion import to_bits
 from ..operations.operand_values import typed_scalar
 from ..trace.values import aval_of
 from . import logic, ufuncs
@@ -39,13 +39,13 @@ def frexp(x: Any, /) -> tuple[Any, Any]:
         raise TypeError(f"frexp takes real numbers, got {aval_of(x).dtype.name}")
     x = as_dtype(x, aval_of(x).dtype)
     layout = _layout_of(aval_of(x).dtype)
-    word = bitcast_convert_type(x, layout.integer_dtype)
+    word = to_bits(x, layout.integer_dtype)
     exponent, digits = _exponent_and_digits(word, layout)
     sign = logic.bitwise_and(word, layout.bits(1 << layout.width - 1))
     half = logic.bitwise_or(logic.bitwise_or(sign, layout.bits(layout.bias - 1 << layout.digits)), digits)
     power = ufuncs.subtract(as_dtype(exponent, _INT), layout.bias - 1)
     is_unchanged = logic.bitwise_or(logic.equal(word, sign), logic.logical_not(logic.isfinite(x)))
-    mantissa = _differentiable_mantissa(x, logic.where(is_unchanged, x, bitcast_convert_type(half, aval_of(x).dtype)))
+    mantissa = _differentiable_mantissa(x, logic.where(is_unchanged, x, to_bits(half, aval_of(x).dtype)))
     return mantissa, logic.where(is_unchanged, 0, power)
 
 

@@ -22,7 +22,7 @@ from ..operations import indexing, slicing
 from ..operations.arithmetic import add
 from ..operations.bits import bitwise_and
 from ..operations.comparisons import ge, lt
-from ..operations.conversion import convert_element_type
+from ..operations.conversion import convert_element_type, to_dtype
 from ..operations.dynamic_slicing import dynamic_slice
 from ..operations.indexing import gather
 from ..operations.selection import select
@@ -267,7 +267,7 @@ def _to_common_index_dtype(starts: list[Any]) -> list[Any]:
     """Return the start indices of a dynamic slice in one integer dtype, int32 if theirs differ."""
     dtypes = {aval_of(s).dtype for s in starts if s.__class__ is not int}
     dtype = dtypes.pop() if len(dtypes) == 1 else np.dtype("int32")
-    return [dtype.type(s) if s.__class__ is int else convert_element_type(s, dtype) for s in starts]
+    return [dtype.type(s) if s.__class__ is int else to_dtype(s, dtype) for s in starts]
 
 
 def as_index(i: Any) -> Any:
@@ -336,7 +336,7 @@ def stack_coordinates(columns: Sequence[Any]) -> Any:
     broadcast_columns = []
     for c in columns:
         index_shape = aval_of(c).shape
-        c = c.astype(dtype) if isinstance(c, (np.ndarray, np.generic)) else convert_element_type(c, dtype)
+        c = c.astype(dtype) if isinstance(c, (np.ndarray, np.generic)) else to_dtype(c, dtype)
         lead = len(shape) - len(index_shape)
         broadcast_columns.append(broadcast_in_dim(c, (*shape, 1), range(lead, len(shape))))
     return concatenate(broadcast_columns, len(shape))

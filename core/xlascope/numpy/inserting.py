@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import dtype_kind, to_canonical_dtype
+from ..ir.avals import make_aval
+from ..operations.shapes import zeros_of
 from ..trace.concrete_values import require_known
 from ..trace.values import aval_of
 from . import logic, reductions, searching, ufuncs
 from .axes import axis_of
-from .creation import asarray, zeros
+from .creation import asarray
 from .promotion import as_dtype
 from .ranges import arange
 from .repeating import take_static
@@ -67,7 +69,7 @@ def _insert_rows(x: Any, positions: Any, new: Any) -> Any:
     new_positions = ufuncs.add(positions, arange(count))
     method = "compare_all" if count <= _MAX_COMPARED_POSITIONS else "scan"
     inserted_before = searching.searchsorted(positions, arange(size), side="right", method=method)
-    result = zeros((size + count, *shape_of(x)[1:]), aval_of(x).dtype)
+    result = zeros_of(make_aval((size + count, *shape_of(x)[1:]), aval_of(x).dtype))
     return result.at[ufuncs.add(arange(size), inserted_before)].set(x).at[new_positions].set(take(new, order, 0))
 
 

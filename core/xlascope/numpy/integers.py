@@ -9,7 +9,7 @@ import numpy as np
 from ..control.flow.loop_api import while_loop
 from ..dtypes import dtype_bits, dtype_kind
 from ..operations import bits
-from ..operations.conversion import convert_element_type
+from ..operations.conversion import to_dtype
 from ..operations.shapes import expand_dims, reshape
 from ..trace.values import aval_of
 from . import logic, reductions, ufuncs
@@ -59,7 +59,7 @@ def _euclid_gcd(x: Any, y: Any) -> Any:
     aval = aval_of(x)
     x, y = (as_dtype(v, aval.dtype) for v in (x, y))
     divisor = while_loop(lambda state: reductions.any(logic.not_equal(state[1], 0)), step, (x, y))[0]
-    return convert_element_type(divisor, aval.dtype, aval.weak_type)
+    return to_dtype(divisor, aval.dtype, aval.weak_type)
 
 
 def lcm(x1: Any, x2: Any) -> Any:

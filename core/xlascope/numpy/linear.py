@@ -13,7 +13,7 @@ from ..ir.requested_dtypes import resolve_requested_dtype
 from ..operations import shapes
 from ..operations.contraction_errors import unequal_sizes_error
 from ..operations.conversion import convert_element_type
-from ..operations.dot_product import dot_general
+from ..operations.dot_product import dot_general_in_dtype
 from ..operations.out_shardings import with_out_sharding
 from ..operations.shapes import reshape
 from ..trace.source import compose_message, here
@@ -60,9 +60,11 @@ def _scale(x: Any, y: Any, dtype: Any) -> Any:
 def _contract(x: Any, y: Any, contract: Any, batch: Any, precision: Any, dtype: Any) -> Any:
     operand_dtype = aval_of(x).dtype
     if dtype is None:
-        return dot_general(x, y, (contract, batch), precision, operand_dtype)
+        return dot_general_in_dtype(x, y, (contract, batch), precision, operand_dtype)
     target = _result_dtype(operand_dtype, dtype)
-    return dot_general(as_dtype(x, operand_dtype), as_dtype(y, operand_dtype), (contract, batch), precision, target)
+    return dot_general_in_dtype(
+        as_dtype(x, operand_dtype), as_dtype(y, operand_dtype), (contract, batch), precision, target
+    )
 
 
 def _result_dtype(base: np.dtype[Any], preferred: Any) -> np.dtype[Any]:

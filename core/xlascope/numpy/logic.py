@@ -13,7 +13,7 @@ from ..operations import arithmetic, bits, comparisons
 from ..operations.bits import shift_left, shift_right_arithmetic, shift_right_logical
 from ..operations.comparisons import eq, lt, ne
 from ..operations.complex_numbers import imag, real
-from ..operations.conversion import bitcast_convert_type
+from ..operations.conversion import to_bits
 from ..operations.operand_values import has_infinity
 from ..operations.random_keys import are_keys, same_keys
 from ..operations.rounding import is_finite
@@ -256,7 +256,7 @@ def signbit(x: Any, /) -> Any:
     if aval.dtype.name == "float8_e8m0fnu":  # powers of two: all of its bits are exponent
         return full(aval.shape, np.False_)
     bits = np.dtype(f"int{dtype_bits(aval.dtype)}")
-    return lt(bitcast_convert_type(x, bits), 0)
+    return lt(to_bits(x, bits), 0)
 
 
 @jit_wrapped()

@@ -13,7 +13,7 @@ from ..lax.device_argument import with_device
 from ..operations.arithmetic import add
 from ..operations.bits import bitwise_and
 from ..operations.comparisons import eq, ge
-from ..operations.conversion import convert_element_type
+from ..operations.conversion import convert_element_type, to_dtype
 from ..operations.random_keys import zero_of
 from ..operations.selection import select
 from ..operations.shapes import broadcast_in_dim, broadcasted_iota
@@ -43,9 +43,20 @@ def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None, *, device: 
     )
 
 
+def identity_like(a: Any) -> Any:
+    """Return the identity matrix of the size and dtype of square matrices, whatever enable_x64 is."""
+    aval = aval_of(a)
+    return eye_in_dtype(aval.shape[-1], aval.dtype)
+
+
+def eye_in_dtype(rows: int, dtype: np.dtype[Any], k: int = 0, columns: int | None = None) -> Any:
+    """Return a matrix like :func:`eye`, in the dtype of an operand, whatever enable_x64 is."""
+    return _eye(rows=rows, columns=rows if columns is None else columns, k=k, dtype=dtype)
+
+
 @jit_wrapped("rows", "columns", "k", "dtype")
 def _eye(rows: int, columns: int, k: int, dtype: Any) -> Any:
-    return convert_element_type(eq(*_row_and_column_indices(rows, columns, k)), dtype)
+    return to_dtype(eq(*_row_and_column_indices(rows, columns, k)), dtype)
 
 
 def _row_and_column_indices(rows: int, columns: int, k: int) -> tuple[Any, Any]:
@@ -88,7 +99,7 @@ def _mask_triangle(m: Any, k: int, lower: bool) -> Any:
     below = shaping.broadcast_to(below, aval.shape)
     zero = _zeros_beside(aval.dtype, aval.shape)
     result = select(below, m, zero) if lower else select(below, zero, m)
-    return convert_element_type(result, aval.dtype, True) if aval.weak_type else result
+    return to_dtype(result, aval.dtype, True) if aval.weak_type else result
 
 
 @jit_wrapped("k")

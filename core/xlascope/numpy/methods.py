@@ -9,6 +9,7 @@ import numpy as np
 
 from ..dtypes import KINDS
 from ..ir.avals import ShapedArray
+from ..ir.jaxpr import Literal
 from ..ir.operation import Operation
 from ..operations import arithmetic, comparisons
 from ..trace.methods import install
@@ -158,8 +159,11 @@ def _direct_host_operand(aval: ShapedArray, x: Any) -> Any:
 def _apply_to_foreign_operand(function: Callable[[Any, Any], Any], x: Any, operand: Any) -> Any:
     """Apply an operator to an operand that is no array.
 
-    An object with ``__jax_array__`` is converted; lists and tuples raise TypeError; others give NotImplemented.
+    An object with ``__jax_array__`` is converted; lists and tuples raise TypeError; others give NotImplemented. A
+    literal is a constant of the library's own functions beside a 64-bit array.
     """
+    if operand.__class__ is Literal:
+        return function(x, operand)
     if isinstance(operand, (list, tuple)):
         raise invalid_operand_error(operand, "an operand")
     return (

@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from ..ir.avals import make_aval
 from ..operations import sorting
-from ..operations.conversion import convert_element_type
-from ..operations.shapes import broadcast_in_dim, expand_dims, reduce_sum, reshape
+from ..operations.conversion import convert_element_type, to_dtype
+from ..operations.shapes import broadcast_in_dim, expand_dims, reduce_sum, reshape, zeros_of
 from ..trace.values import aval_of
 from . import logic, ufuncs
 from .axes import reject_out, to_static_axis
-from .creation import zeros
 from .jit_wrapped import jit_wrapped
-from .promotion import promote_inexact
+from .promotion import as_dtype, keep_digits, promote_inexact
 from .reductions import all as all_of
 from .shaping import broadcast_to, shape_of
 from .sorting import (
@@ -75,7 +75,7 @@ def nanpercentile(
     """
     if out is not None:
         raise ValueError(str(reject_out("nanpercentile")))
-    part = ufuncs.true_divide(q, 100.0)
+    part = ufuncs.true_divide(keep_digits(q, a), 100.0)
     return _validate_and_compute(a, part, axis, overwrite_input, method, keepdims, weights, "nanpercentile")
 
 
@@ -93,6 +93,7 @@ def _validate_and_compute(
             raise NotImplementedError(f'{name} takes weights with method="inverted_cdf", got {method!r}')
     for argument, x in (("a", a), ("q", q)):
         require_real(x, argument, name)
+    q = keep_digits(q, a)
     if len(shape_of(q)) > 1:
         raise ValueError(f"{name} takes q as one number, or several along one axis, got shape {shape_of(q)}")
     if weights is not None:
@@ -104,12 +105,12 @@ def _validate_and_compute(
 def _nanquantile(x: Any, q: Any, axis: Any, method: str, keepdims: bool) -> Any:
     x, axes = flatten_groups(x, axis)
     dtype, lead = aval_of(x).dtype, shape_of(x)[:-1]
-    q = convert_element_type(promote_inexact(q), dtype)
+    q = as_dtype(promote_inexact(q), dtype)
     if not aval_of(x).size:
-        return zeros((*shape_of(q), *lead), dtype)
+        return zeros_of(make_aval((*shape_of(q), *lead), dtype))
     (ordered,) = sorting.sort([x], len(lead))
     is_number = logic.logical_not(logic.isnan(x))
-    count = convert_element_type(reduce_sum(convert_element_type(is_number, np.int32), (len(lead),)), dtype)
+    count = to_dtype(reduce_sum(convert_element_type(is_number, np.int32), (len(lead),)), dtype)
     quantile_count = aval_of(q).size
     # fractions along a last axis, with the number of non-NaN elements of each group broadcast to them
     parts = broadcast_in_dim(reshape(q, (quantile_count,)), (*lead, quantile_count), (len(lead),))

@@ -11,7 +11,7 @@ import numpy as np
 from ..dtypes import dtype_kind
 from ..operations import slicing
 from ..operations.complex_numbers import real_dtype
-from ..operations.conversion import convert_element_type
+from ..operations.conversion import to_dtype
 from ..operations.shapes import broadcasted_iota, reshape
 from ..operations.slicing import concatenate, slice_in_dim
 from ..trace.trace_cache import cache_trace
@@ -116,7 +116,7 @@ def _pad_constant(array: Any, pairs: PadWidths, values: Any) -> Any:
     dtype, weak = aval_of(array).dtype, aval_of(array).weak_type
     if not isinstance(values, (list, tuple)) and not shape_of(values):
         padded = slicing.pad(array, as_dtype(values, dtype), [(low, high, 0) for low, high in pairs])
-        return convert_element_type(padded, dtype, True) if weak else padded
+        return to_dtype(padded, dtype, True) if weak else padded
     table = _value_pairs(values, len(pairs), "constant_values")
     for axis, ((low, high), (before, after)) in enumerate(zip(pairs, table, strict=True)):
         config = [(0, 0, 0)] * len(pairs)
@@ -210,7 +210,7 @@ def _ramp(end: Any, edge: Any, axis: int, count: int) -> Any:
 def _concatenate_padding(before: Any, array: Any, behind: Any, axis: int) -> Any:
     dtype, weak = aval_of(array).dtype, aval_of(array).weak_type
     padded = concatenate([as_dtype(x, dtype) for x in (before, array, behind)], axis)
-    return convert_element_type(padded, dtype, True) if weak else padded
+    return to_dtype(padded, dtype, True) if weak else padded
 
 
 def _stat_lengths(stat_length: Any, pairs: PadWidths) -> PadWidths | None:

@@ -119,4 +119,4 @@ def sort_complex(a: Any) -> Any:
 
 
 def _complex_dtype(dtype: Any) -> Any:
-    return to_canonical_dtype("complex128" if dtype.itemsize > 4 else "complex64")
+    return np.dtype("complex128" if dtype.itemsize > 4 else "complex64")

@@ -19,7 +19,7 @@ from .linalg.decompositions import eigvals
 from .linalg.least_squares import lstsq
 from .linalg.solving import inv
 from .linear import matmul
-from .matrices import eye
+from .matrices import eye_in_dtype
 from .polynomials import vander
 from .promotion import as_dtype, promote_dtypes_inexact, promote_inexact
 from .shaping import expand_dims, matrix_transpose, shape_of
@@ -142,7 +142,7 @@ def _no_roots(p: Any) -> Any:
 
 def _companion_eigenvalues(p: Any) -> Any:
     size = shape_of(p)[0] - 1
-    below = eye(size, k=-1, dtype=aval_of(p).dtype)
+    below = eye_in_dtype(size, aval_of(p).dtype, -1)
     first = ufuncs.negative(ufuncs.true_divide(p[1:], p[0]))
     return eigvals(below.at[0, :].set(first))
 

@@ -12,7 +12,6 @@ from ..operations.slicing import pad, slice_in_dim
 from ..trace.concrete_values import require_known
 from ..trace.values import aval_of
 from . import ufuncs
-from .creation import ones
 from .jit_wrapped import jit_wrapped
 from .joining import concatenate
 from .promotion import as_dtype, promote_dtypes_inexact, promote_inexact
@@ -104,7 +103,7 @@ def poly(seq_of_zeros: Any) -> Any:
     if len(shape) == 2 and shape[0] == shape[1]:
         raise NotImplementedError("poly of a matrix needs its eigenvalues; give the eigenvalues themselves")
     if shape == (0,):
-        return ones((), aval_of(promote_inexact(seq_of_zeros)).dtype)
+        return full((), typed_scalar(1, aval_of(promote_inexact(seq_of_zeros)).dtype))
     if len(shape) > 1:
         raise ValueError(f"poly takes zeros along one axis, got shape {shape}")
     zeros = reshape(promote_inexact(seq_of_zeros), (aval_of(seq_of_zeros).size,))

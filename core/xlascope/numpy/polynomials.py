@@ -13,11 +13,12 @@ from ..control.rules.custom_jvp import custom_jvp
 from ..dtypes import dtype_kind, to_canonical_dtype
 from ..ir.avals import make_aval
 from ..operations.bessel import bessel_i0e, bessel_i1e
+from ..operations.operand_values import typed_scalar
 from ..operations.shapes import expand_dims, zeros_of
 from ..operations.slicing import pad, slice_in_dim
 from ..trace.operand_coercion import pass_through
 from ..trace.tracer import TracerBase
-from ..trace.values import aval_of
+from ..trace.values import aval_of, exact_array
 from . import index_construction, transcendental, ufuncs
 from .axes import whole_number
 from .creation import ones, zeros_like
@@ -47,7 +48,7 @@ def polyval(p: Any, x: Any, *, unroll: int = 16) -> Any:
 
 @jit_wrapped("unroll")
 def _polyval(p: Any, x: Any, unroll: int) -> Any:
-    result: Any = zeros_like(x, dtype=_result_dtype(p, x))
+    result: Any = zeros_of(make_aval(shape_of(x), _result_dtype(p, x)))
     if shape_of(p)[0] > unroll:
         x = as_dtype(x, aval_of(result).dtype)
         result = broadcast_to(result, np.broadcast_shapes(shape_of(x), shape_of(p)[1:]))
@@ -84,7 +85,7 @@ def _pad_to_common_degree(a1: Any, a2: Any) -> tuple[Any, Any]:
     if len(shape_of(x)) != 1 or len(shape_of(y)) != 1:
         raise ValueError(f"polynomials are arrays with one axis, got shapes {shape_of(x)} and {shape_of(y)}")
     size = max(shape_of(x)[0], shape_of(y)[0])
-    zero = np.zeros((), aval_of(x).dtype)[()]
+    zero = typed_scalar(0, aval_of(x).dtype)
     first, second = (pad(v, zero, [(size - shape_of(v)[0], 0, 0)]) for v in (x, y))
     return first, second
 
@@ -98,7 +99,7 @@ def polyder(p: Any, m: int = 1) -> Any:
     p = _require_coefficients(p, "polyder")
     for _ in range(min(times, shape_of(p)[0])):
         degree = shape_of(p)[0] - 1
-        powers = np.arange(degree, 0, -1).astype(aval_of(p).dtype)
+        powers = exact_array(np.arange(degree, 0, -1), aval_of(p).dtype)
         p = ufuncs.multiply(slice_in_dim(p, 0, degree, 0), _broadcast_along_first(powers, p))
     return p
 
@@ -119,7 +120,7 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
         return pass_through(promote_inexact(p))
     p = _require_coefficients(p, "polyint")
     for constant in _integration_constants(k, times, aval_of(p).dtype):
-        powers = np.arange(shape_of(p)[0], 0, -1).astype(aval_of(p).dtype)
+        powers = exact_array(np.arange(shape_of(p)[0], 0, -1), aval_of(p).dtype)
         p = concatenate([ufuncs.true_divide(p, powers), constant])
     return p
 

@@ -378,14 +378,29 @@ def _is_inexact(dtype: np.dtype[Any]) -> bool:
     return KINDS[dtype] in "fc"
 
 
-def to_inexact(dtype: Any) -> np.dtype[Any]:
+def keep_digits(number: Any, x: Any) -> Any:
+    """Return a Python number to compute with beside ``x`` with the digits of float64, if that is the dtype of ``x``.
+
+    Where 64-bit types are not enabled, it would be an argument of 32 bits of a compiled function.
+    """
+    is_wide = number.__class__ is float and not boot.enable_x64.value and to_inexact(aval_of(x).dtype) == np.float64
+    return exact_operand(np.float64(number), make_aval((), np.dtype("float64"))) if is_wide else number
+
+
+def to_default_float(x: Any) -> Any:
+    """Return integers or booleans as the default float, those of 64 bits as float64."""
+    is_wide = aval_of(x).dtype.itemsize > 4
+    return as_dtype(x, np.dtype("float64") if is_wide else to_canonical_dtype(float))
+
+
+def to_inexact(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """Return a floating-point or complex dtype unchanged, and for other dtypes the float they are converted to.
 
-    Booleans and integers up to 32 bits give float32, wider ones the default float. Raises TypeError for float0.
+    ``dtype`` is that of an operand. Booleans and integers up to 32 bits give float32, wider ones float64, also where
+    64-bit types are not enabled: an array that has one keeps its digits. Raises TypeError for float0.
     """
     if dtype == dtypes.float0:
         raise dtypes.float0_error()
-    canonical_dtype = to_canonical_dtype(dtype)
-    if _is_inexact(canonical_dtype):
-        return canonical_dtype
-    return to_canonical_dtype(float) if canonical_dtype.itemsize > 4 else np.dtype("float32")
+    if _is_inexact(dtype):
+        return dtype
+    return np.dtype("float64" if dtype.itemsize > 4 else "float32")

@@ -16,7 +16,7 @@ from ..operations import exponentials
 from ..operations.arithmetic import add, div, mul, sign, sub
 from ..operations.bits import bitwise_and
 from ..operations.comparisons import eq
-from ..operations.conversion import convert_element_type
+from ..operations.conversion import to_dtype
 from ..operations.exponentials import log
 from ..operations.out_shardings import with_out_sharding
 from ..operations.rounding import floor
@@ -127,7 +127,7 @@ def _linspace(start: Any, stop: Any, num: int, endpoint: bool, dtype: Any, axis:
     values = _interpolate(expand_dims(start, (0,)), expand_dims(stop, (0,)), num, parts)
     if dtype is not None and dtype_kind(dtype) in "iu":
         values = floor(values)
-    values = convert_element_type(values, computed if dtype is None else dtype)
+    values = to_dtype(values, computed if dtype is None else dtype)
     return shaping.moveaxis(values, 0, axis), step
 
 

@@ -310,7 +310,7 @@ def mean(
     if out is not None:
         raise reject_out("mean")
     dtype = None if dtype is None else resolve_requested_dtype(dtype)
-    return _mean(a, axis=to_static_axis(axis), dtype=dtype, keepdims=keepdims, where=where)
+    return mean_in_dtype(a, to_static_axis(axis), dtype, keepdims=keepdims, where=where)
 
 
 def count_along(x: Any, axes: tuple[int, ...]) -> int:
@@ -319,7 +319,8 @@ def count_along(x: Any, axes: tuple[int, ...]) -> int:
     return math.prod(shape[i] for i in axes)
 
 
-def _mean(a_: Any, axis: Any, dtype: Any, keepdims: bool, where: Any) -> Any:
+def mean_in_dtype(a_: Any, axis: Any, dtype: Any, *, keepdims: bool, where: Any) -> Any:
+    """Return the mean in ``dtype`` (None: that of the elements as floats), whatever enable_x64 is; see :func:`mean`."""
     x = promote_inexact(a_) if dtype is None else as_dtype(a_, dtype)
     result_dtype = aval_of(x).dtype
     axes = all_axes(x, axis)

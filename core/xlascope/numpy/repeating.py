@@ -11,7 +11,7 @@ import numpy as np
 from ..dtypes import dtype_kind, to_canonical_dtype
 from ..errors import ConcretizationTypeError
 from ..operations.arithmetic import add, rem
-from ..operations.conversion import convert_element_type
+from ..operations.conversion import convert_element_type, to_dtype
 from ..operations.cumulative import cumsum
 from ..operations.dynamic_slicing import dynamic_slice
 from ..operations.out_shardings import with_out_sharding
@@ -277,6 +277,6 @@ def resize(a: Any, new_shape: Any) -> Any:
     target_size, size = math.prod(sizes), aval_of(a).size
     if not target_size or not size:
         empty = broadcast_in_dim(zero_of(aval_of(a).dtype), sizes, ())
-        return convert_element_type(empty, aval_of(a).dtype, True) if aval_of(a).weak_type else empty
+        return to_dtype(empty, aval_of(a).dtype, True) if aval_of(a).weak_type else empty
     flat = concatenate([ravel(a)] * -(-target_size // size), 0)
     return reshape(slice_in_dim(flat, 0, target_size, 0), sizes)

@@ -14,7 +14,7 @@ from ..control.flow.cond_api import cond
 from ..dtypes import dtype_kind, to_canonical_dtype
 from ..errors import ConcretizationTypeError
 from ..ir.avals import make_aval
-from ..operations.conversion import convert_element_type
+from ..operations.conversion import to_dtype
 from ..operations.shapes import zeros_of
 from ..trace.concrete_values import require_known
 from ..trace.tracer import TracerBase
@@ -84,7 +84,7 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
             if callable(function)
             else function
         )
-        result = logic.where(is_case, convert_element_type(asarray(piece), aval_of(x).dtype), result)
+        result = logic.where(is_case, to_dtype(asarray(piece), aval_of(x).dtype), result)
     return result
 
 
@@ -93,7 +93,7 @@ def _apply_where(function: Callable[..., Any], mask: Any, x: Any) -> Any:
     zero = zeros_of(_shaped_aval((), aval_of(x).dtype))
 
     def call_and_convert(element: Any) -> Any:
-        return convert_element_type(asarray(function(element)), zero.dtype)
+        return to_dtype(asarray(function(element)), zero.dtype)
 
     def apply(choice: Any, element: Any) -> Any:
         return cond(choice, call_and_convert, lambda _: zero, element)

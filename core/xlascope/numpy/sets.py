@@ -10,16 +10,17 @@ import numpy as np
 
 from ..dtypes import dtype_kind, to_canonical_dtype
 from ..errors import ConcretizationTypeError
+from ..ir.avals import make_aval
 from ..operations import sorting
-from ..operations.conversion import convert_element_type
-from ..operations.shapes import broadcasted_iota, expand_dims, full, reshape
+from ..operations.conversion import to_dtype
+from ..operations.shapes import broadcasted_iota, expand_dims, full, reshape, zeros_of
 from ..operations.slicing import slice_in_dim
 from ..trace.concrete_values import require_known
 from ..trace.tracer import TracerBase
 from ..trace.values import aval_of
 from . import logic, reductions, ufuncs
 from .axes import axes_of, axis_of
-from .creation import asarray, zeros, zeros_like
+from .creation import asarray, zeros_like
 from .index_construction import nonzero, to_result_size
 from .jit_wrapped import jit_wrapped
 from .joining import concatenate
@@ -159,7 +160,7 @@ def _first_of_each_group(
     index = take(concatenate([order, zeros_like(order[:1])]), begins, 0, mode="clip") if total else begins
     valid = logic.less(begins, total)
     index = logic.where(valid, index, order[0] if total else 0)
-    values = take(rows, index, 0, mode="clip") if total else zeros((size, shape_of(rows)[1]), rows.dtype)
+    values = take(rows, index, 0, mode="clip") if total else zeros_of(make_aval((size, shape_of(rows)[1]), rows.dtype))
     if fill_value is not None:
         missing = _fill_row(fill_value, ar, axis)
         values = logic.where(expand_dims(valid, (1,)), values, missing)
@@ -188,7 +189,7 @@ def _rows_to_slices(rows: Any, ar: Any, axis: int | None) -> Any:
 def _weaken_like(x: Any, *operands: Any) -> Any:
     """Return ``x``, weakly typed if the promoted type of the operands is."""
     dtype, weak = common_dtype([aval_of(y) for y in operands])
-    return convert_element_type(x, dtype, True) if weak else x
+    return to_dtype(x, dtype, True) if weak else x
 
 
 def union1d(ar1: Any, ar2: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
@@ -336,7 +337,11 @@ def _select_with_fill(values: Any, mask: Any, size: int | None, fill_value: Any,
     count = _concrete_count(mask, values, name) if size is None else to_result_size(size)
     total = shape_of(values)[0]
     (positions,) = nonzero(mask, size=count, fill_value=total)
-    result = take(values, positions, 0, mode="clip") if total and count else zeros((count,), aval_of(values).dtype)
+    result = (
+        take(values, positions, 0, mode="clip")
+        if total and count
+        else zeros_of(make_aval((count,), aval_of(values).dtype))
+    )
     valid = logic.less(positions, total)
     if size is None:  # no element is filled
         return result

@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ..dtypes import dtype_kind, to_canonical_dtype
+from ..ir.avals import make_aval
 from ..ir.requested_dtypes import resolve_requested_dtype
 from ..operations import sorting
 from ..operations.arithmetic import mul, sub
@@ -18,14 +19,13 @@ from ..operations.conversion import convert_element_type
 from ..operations.cumulative import cumsum
 from ..operations.reductions import reduce_or
 from ..operations.rounding import ceil, floor
-from ..operations.shapes import broadcasted_iota, expand_dims, full, reduce_sum, reshape, squeeze, transpose
+from ..operations.shapes import broadcasted_iota, expand_dims, full, reduce_sum, reshape, squeeze, transpose, zeros_of
 from ..operations.slicing import slice_in_dim
 from ..trace.values import aval_of
 from . import logic, ufuncs
 from .axes import axes_of, axis_of, is_several, reject_out, to_static_axis
-from .creation import zeros
 from .jit_wrapped import Conversion, jit_wrapped
-from .promotion import as_dtype, promote_inexact
+from .promotion import as_dtype, keep_digits, promote_inexact
 from .repeating import flip
 from .shaping import broadcast_to, ravel, shape_of
 from .taking import take, take_along_axis
@@ -201,7 +201,7 @@ def percentile(
     """Return the quantiles like :func:`quantile`, with ``q`` in percent."""
     if out is not None:
         raise ValueError(str(reject_out("percentile")))
-    part = ufuncs.true_divide(q, 100.0)
+    part = ufuncs.true_divide(keep_digits(q, a), 100.0)
     return _validate_and_compute(a, part, axis, overwrite_input, method, keepdims, weights, "percentile")
 
 
@@ -222,6 +222,7 @@ def _validate_and_compute(
             raise NotImplementedError(f'{name} takes weights with method="inverted_cdf", got {method!r}')
     for argument, x in (("a", a), ("q", q)):
         require_real(x, argument, name)
+    q = keep_digits(q, a)
     if len(shape_of(q)) > 1:
         raise ValueError(f"{name} takes q as one number, or several along one axis, got shape {shape_of(q)}")
     axes = to_static_axis(axis)
@@ -260,9 +261,9 @@ def _median(x: Any, axis: Any, keepdims: bool) -> Any:
 def _quantile(x: Any, q: Any, axis: Any, method: str, keepdims: bool) -> Any:
     x, axes = flatten_groups(x, axis)
     (ordered,), size = _sort_groups(x), shape_of(x)[-1]
-    q = convert_element_type(promote_inexact(q), aval_of(x).dtype)
+    q = as_dtype(promote_inexact(q), aval_of(x).dtype)
     if not aval_of(x).size:
-        return zeros((*shape_of(q), *shape_of(x)[:-1]), aval_of(x).dtype)
+        return zeros_of(make_aval((*shape_of(q), *shape_of(x)[:-1]), aval_of(x).dtype))
     position = sub(mul(q, float(size)), 1.0) if method == "inverted_cdf" else mul(q, float(size - 1))
     low, high = floor(position), ceil(position)
     below, above = (take(ordered, convert_element_type(p, np.int32), -1, mode="clip") for p in (low, high))
@@ -279,7 +280,7 @@ def weighted_quantile(x: Any, q: Any, weights: Any, axis: Any, keepdims: bool) -
     weights = broadcast_weights(x, weights, axis)
     x, axes = flatten_groups(x, axis)
     weights, _ = flatten_groups(as_dtype(weights, aval_of(x).dtype), axis)
-    q = convert_element_type(promote_inexact(q), aval_of(x).dtype)
+    q = as_dtype(promote_inexact(q), aval_of(x).dtype)
     lead, size = shape_of(x)[:-1], shape_of(x)[-1]
     ordered, sorted_weights = _sort_groups(x, weights)
     cumulative = cumsum(sorted_weights, len(lead))

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..dtypes import dtype_kind, iinfo, is_floating, to_canonical_dtype
 from ..ir.requested_dtypes import resolve_requested_dtype
+from ..operations.operand_values import typed_scalar
 from ..trace.values import aval_of
 from . import logic, reductions, searching, sorting, transcendental, ufuncs
 from .axes import axes_of, reject_out, to_static_axis, whole_number
@@ -124,7 +125,7 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
     if shape_of(edges):
         if len(shape_of(edges)) != 1:
             raise ValueError(f"bins is a number of intervals, or their edges on one axis; got shape {shape_of(edges)}")
-        return asarray(edges, x.dtype)
+        return as_dtype(asarray(edges), x.dtype)
     count = whole_number(bins, "bins")
     if count < 0:
         raise ValueError(f"bins is the number of intervals, at least 0, got {count}")
@@ -133,14 +134,14 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
     low, high = _range_ends(x, range)
     same = logic.equal(low, high)
     low, high = logic.where(same, low - 0.5, low), logic.where(same, high + 0.5, high)
-    return linspace(low, high, count + 1, dtype=x.dtype)
+    return as_dtype(linspace(low, high, count + 1), x.dtype)
 
 
 def _range_ends(x: Any, limits: Any) -> tuple[Any, Any]:
     """Return the two ends of a histogram's range: ``limits``, or for None the smallest and largest value of ``x``."""
     if limits is None:
         return reductions.min(x), reductions.max(x)
-    ends = asarray(limits, x.dtype)
+    ends = as_dtype(asarray(limits), x.dtype)
     if shape_of(ends) != (2,):
         raise ValueError(f"range is the two ends of the intervals, as in (0.0, 1.0), got {limits!r}")
     return ends[0], ends[1]
@@ -256,7 +257,7 @@ def _nanmedian(x: Any, axis: Any, keepdims: bool) -> Any:
     lead, size = tuple(shape[i] for i in kept_axes), math.prod(shape[i] for i in axes)
     ordered = sorting.sort(reshape(transpose(x, (*kept_axes, *axes)), (*lead, size)), -1)
     if not aval_of(x).size:
-        medians: Any = full(lead, np.nan, aval_of(x).dtype)
+        medians: Any = full(lead, typed_scalar(math.nan, aval_of(x).dtype))
     else:
         count = reductions.count_nonzero(~logic.isnan(ordered), -1, keepdims=True)
         low, high = (ufuncs.maximum(count - 1, 0)) // 2, count // 2

@@ -9,7 +9,7 @@ import numpy as np
 from ..dtypes import dtype_kind
 from ..ir.avals import make_aval
 from ..operations import indexing
-from ..operations.conversion import convert_element_type
+from ..operations.conversion import to_dtype
 from ..operations.indexing import gather
 from ..operations.random_keys import fill_value_of
 from ..operations.shapes import expand_dims, zeros_of
@@ -84,7 +84,7 @@ def _fill_out_of_bounds(elements: Any, in_bounds: Any, fill_value: Any) -> Any:
     dtype = aval_of(elements).dtype
     value = fill_value_of(dtype) if fill_value is None else as_dtype(fill_value, dtype)
     result = logic.where(broadcast_to(in_bounds, shape_of(elements)), elements, value)
-    return convert_element_type(result, dtype, True) if aval_of(elements).weak_type else result
+    return to_dtype(result, dtype, True) if aval_of(elements).weak_type else result
 
 
 def take_along_axis(

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import dtype_bits, dtype_kind, finfo, is_floating, to_canonical_dtype
+from ..dtypes import NARROWED_DTYPES, dtype_bits, dtype_kind, finfo, is_floating
 from ..operations import arithmetic, bits, complex_numbers, exponentials, extremes, rounding, tangent_arithmetic
 from ..operations.arithmetic import div, integer_pow, mul, rem, sub
 from ..operations.bits import bitwise_and, bitwise_or
 from ..operations.comparisons import eq, lt, ne
 from ..operations.complex_numbers import real_dtype
-from ..operations.conversion import bitcast_convert_type
+from ..operations.conversion import to_bits
 from ..operations.selection import select
 from ..operations.tangent_arithmetic import neg
 from ..operations.trigonometry import atan2
@@ -33,6 +33,7 @@ from .promotion import (
     promote_pair_inexact,
     promote_shapes,
     strengthen_unless_scalar,
+    to_default_float,
     to_inexact,
 )
 from .ufunc_attributes import add_ufunc_attributes
@@ -202,6 +203,8 @@ def power(x: Any, y: Any, /) -> Any:
         if isinstance(y, np.integer) and hasattr(x, "aval") and dtype_kind(x.aval.dtype) in "fc":
             return integer_pow(x, int(y))  # also with strict promotion, which permits no integer array
         x = x if exponent.weak_type else _strengthen_inexact(x)
+        if _dtype_of(x) in NARROWED_DTYPES and dtype_kind(_dtype_of(x)) in "fc":
+            y = as_dtype(y, _dtype_of(x))  # an integer of another dtype leaves the base as it is
     x, y = promote_pair(x, y)
     return exponentials.pow(x, y) if dtype_kind(_dtype_of(x)) in "fc" else _integer_power(x, y)
 
@@ -378,7 +381,7 @@ fix = trunc
 @jit_wrapped()
 def rint(x: Any, /) -> Any:
     """Return the nearest integer, halves to even; for complex values, of both parts."""
-    return _round_half_even(as_dtype(x, to_canonical_dtype(float)) if dtype_kind(_dtype_of(x)) in "biu" else x)
+    return _round_half_even(to_default_float(x) if dtype_kind(_dtype_of(x)) in "biu" else x)
 
 
 def _round_half_even(x: Any) -> Any:
@@ -488,7 +491,7 @@ def _power_of_two(exponent: Any, dtype: np.dtype[Any]) -> Any:
     limits = finfo(dtype)
     integer_dtype = np.dtype(f"int{dtype_bits(dtype)}")
     biased = arithmetic.add(as_dtype(exponent, integer_dtype), int(limits.maxexp) - 1)
-    return bitcast_convert_type(bits.shift_left(biased, int(limits.nmant)), dtype)
+    return to_bits(bits.shift_left(biased, int(limits.nmant)), dtype)
 
 
 @jit_wrapped()
@@ -540,7 +543,7 @@ def angle(z: Any, deg: bool = False) -> Any:
     90.0
     """
     if dtype_kind(_dtype_of(z)) in "biu":
-        z = as_dtype(z, to_canonical_dtype(float))
+        z = to_default_float(z)
     elif dtype_kind(_dtype_of(z)) == "f" and _is_weak_scalar(z):
         z = as_dtype(z, _dtype_of(z))
     result = atan2(imag(z), real(z))

@@ -12,7 +12,7 @@ from ..dtypes import dtype_kind, to_canonical_dtype
 from ..errors import see
 from ..ir.avals import make_aval
 from ..operations import indexing, scattering
-from ..operations.conversion import convert_element_type
+from ..operations.conversion import to_dtype
 from ..operations.dynamic_slicing import dynamic_update_slice
 from ..operations.out_shardings import call_with_sharding
 from ..operations.random_keys import fill_value_of
@@ -319,7 +319,7 @@ def update_by_form(x: Any, operands: Sequence[Any], values: Any, form: IndexForm
     such as "add".
     """
     new, aval = _compute_update(x, operands, values, form, how, mode), aval_of(x)
-    return convert_element_type(new, aval.dtype, True) if aval.weak_type and not aval_of(new).weak_type else new
+    return to_dtype(new, aval.dtype, True) if aval.weak_type and not aval_of(new).weak_type else new
 
 
 def _compute_update(x: Any, operands: Sequence[Any], values: Any, form: IndexForm, how: str, mode: IndexMode) -> Any:

@@ -103,7 +103,7 @@ def _sum_squared_deviations(x: Any, axes: tuple[int, ...], where: Any, mean: Any
     if mean is not None:
         distance = ufuncs.subtract(wide, _require_mean_shape(mean, shape_of(x)))
     elif axes:
-        distance = sub(wide, reductions.mean(wide, axes, aval_of(wide).dtype, keepdims=True, where=where))
+        distance = sub(wide, reductions.mean_in_dtype(wide, axes, aval_of(wide).dtype, keepdims=True, where=where))
     else:
         distance = sub(wide, wide)
     if where is None:

@@ -10,7 +10,7 @@ from ..dtypes import dtype_bits, dtype_kind
 from ..ir.requested_dtypes import resolve_requested_dtype
 from ..operations.comparisons import ne
 from ..operations.complex_numbers import complex, imag, real, real_dtype
-from ..operations.conversion import bitcast_convert_type, convert_element_type
+from ..operations.conversion import convert_element_type, to_bits
 from ..operations.shapes import expand_dims, reshape, squeeze
 from ..operations.slicing import concatenate, rev, slice_in_dim
 from ..trace.values import aval_of
@@ -75,7 +75,7 @@ def _to_parts(x: Any) -> Any:
 
 def _to_words(x: Any, width: int) -> Any:
     """Return the bits of elements as unsigned integers of ``width`` bits."""
-    return bitcast_convert_type(x, f"uint{width}")
+    return to_bits(x, np.dtype(f"uint{width}"))
 
 
 def _from_words(words: Any, dtype: np.dtype[Any], part: np.dtype[Any]) -> Any:
@@ -89,7 +89,7 @@ def _from_words(words: Any, dtype: np.dtype[Any], part: np.dtype[Any]) -> Any:
         words = reshape(words, shape[:-1])
     if dtype_kind(dtype) == "b":
         return ne(reshape(words, shape[:-2]), np.uint8(0))
-    parts = bitcast_convert_type(words, part)
+    parts = to_bits(words, part)
     if dtype_kind(dtype) != "c":
         return reshape(parts, shape[:-2])
     axis = len(shape) - 2

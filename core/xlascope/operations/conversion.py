@@ -167,7 +167,12 @@ def bitcast_convert_type(operand: Any, new_dtype: Any) -> Any:
     """
     if new_dtype is None:
         raise _missing_dtype_error("bitcast_convert_type")
-    return bind1(BitcastConvertType(resolve_requested_dtype(new_dtype)), operand)
+    return to_bits(operand, resolve_requested_dtype(new_dtype))
+
+
+def to_bits(operand: Any, dtype: np.dtype[Any]) -> Any:
+    """Return the bits of ``operand`` as elements of ``dtype``, whatever enable_x64 is: 64 bits stay 64."""
+    return bind1(BitcastConvertType(dtype), operand)
 
 
 def _missing_dtype_error(name: str) -> ValueError:

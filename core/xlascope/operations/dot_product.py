@@ -229,11 +229,19 @@ def dot_general(
             f"axes, got {dimension_numbers!r}{here()}"
         ) from None
     dtype = None if preferred_element_type is None else resolve_requested_dtype(preferred_element_type)
+    return dot_general_in_dtype(lhs, rhs, numbers, precision, dtype)
+
+
+def dot_general_in_dtype(lhs: Any, rhs: Any, numbers: Any, precision: Any, dtype: np.dtype[Any] | None) -> Any:
+    """Return the product like :func:`dot_general`, in the dtype of an operand, whatever enable_x64 is.
+
+    ``numbers`` are tuples. ``dtype`` None stands for that of the operands.
+    """
     types = aval(lhs), aval(rhs)
     if types[0].dtype is not types[1].dtype:
         wider = _product_dtype(types[0].dtype, types[1].dtype)
         _require_no_narrower(wider, dtype)
-        common = wider if dtype is None else resolve_requested_dtype(dtype)
+        common = wider if dtype is None else dtype
         lhs, rhs = to_dtype(lhs, common), to_dtype(rhs, common)
     operation = DotGeneral(numbers, precision_of(precision), dtype)
     operation.check_shapes(*types)  # check the user's shapes, before batch rules add mapped axes

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import dtype_kind, to_canonical_dtype
+from ..dtypes import dtype_kind
 from ..ir.avals import ShapedArray, make_aval
 from ..ir.user_frames import user_line, where_text
 from ..records.traits import KERNEL
@@ -175,7 +175,7 @@ def _inexact_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """Return the floating-point or complex dtype to compute in: float32 for integers up to 32 bits."""
     if dtype_kind(dtype) in "fc":
         return dtype
-    return np.dtype("float32") if dtype.itemsize <= 4 else to_canonical_dtype(float)
+    return np.dtype("float32" if dtype.itemsize <= 4 else "float64")
 
 
 def _parse_fft_type(fft_type: Any) -> FftType:

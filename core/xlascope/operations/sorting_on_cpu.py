@@ -23,7 +23,7 @@ from .arithmetic import sub
 from .barriers import OptimizationBarrier
 from .bits import bitwise_and, bitwise_or, bitwise_xor, shift_left, shift_right_arithmetic
 from .comparisons import eq, ne
-from .conversion import bitcast_convert_type, convert_element_type
+from .conversion import convert_element_type, to_bits
 from .indexing import take_along
 from .operand_values import typed_scalar
 from .selection import select
@@ -72,7 +72,7 @@ def _stage_floats(op: Any, x: ShapedArray) -> ClosedJaxpr:
 
     def sort_floats(floats: Any) -> list[Any]:
         (numbers,) = bind(op, bind1(OptimizationBarrier(), _ordered_bits(floats, dtype)))
-        return [bitcast_convert_type(_flip_negative(numbers, dtype), x.dtype)]
+        return [to_bits(_flip_negative(numbers, dtype), x.dtype)]
 
     return _stage_wide(sort_floats, [x])
 
@@ -91,7 +91,7 @@ def _stage_bools(op: Any, x: ShapedArray) -> ClosedJaxpr:
 
 def _ordered_bits(floats: Any, dtype: np.dtype[Any]) -> Any:
     """Return integers that are ordered as floats of the same size are, NaN last."""
-    numbers = _flip_negative(bitcast_convert_type(floats, dtype), dtype)
+    numbers = _flip_negative(to_bits(floats, dtype), dtype)
     return select(ne(floats, floats), typed_scalar(iinfo(dtype).max, dtype), numbers)
 
 

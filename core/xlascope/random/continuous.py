@@ -18,7 +18,7 @@ from ..operations.barriers import stop_gradient
 from ..operations.bits import bitwise_or, shift_right_logical
 from ..operations.comparisons import eq, ge, gt, lt
 from ..operations.complex_numbers import real_dtype
-from ..operations.conversion import bitcast_convert_type, convert_element_type
+from ..operations.conversion import convert_element_type, to_bits, to_dtype
 from ..operations.exponentials import log, log1p
 from ..operations.out_shardings import with_out_sharding
 from ..operations.selection import select
@@ -139,7 +139,7 @@ def _unit_interval(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> An
     bit_count = 8 if mantissa < 8 else width
     bits = shift_right_logical(random_bits(key, bit_count, shape), bit_count - mantissa)
     exponent_bits = np.ones((), dtype).view(UNSIGNED[width])[()]
-    number = bitcast_convert_type(bitwise_or(convert_element_type(bits, UNSIGNED[width]), exponent_bits), dtype)
+    number = to_bits(bitwise_or(to_dtype(bits, UNSIGNED[width]), exponent_bits), dtype)
     return sub(number, 1.0)
 
 
@@ -181,11 +181,11 @@ def _adjacent_float(x: Any, *, up: bool) -> Any:
     """Return the next floating-point number above (``up``) or below, by incrementing its bits as an integer."""
     dtype = aval_of(x).dtype
     signed = np.dtype(f"int{8 * dtype.itemsize}")
-    bits = bitcast_convert_type(x, signed)
+    bits = to_bits(x, signed)
     smallest = np.array(1 if up else np.iinfo(signed).min + 1, signed)[()]
     away = gt(bits, 0) if up else lt(bits, 0)
     adjacent = select(away, add(bits, 1), sub(bits, 1))
-    adjacent = bitcast_convert_type(select(eq(x, 0.0), smallest, adjacent), dtype)
+    adjacent = to_bits(select(eq(x, 0.0), smallest, adjacent), dtype)
     limit = np.array(np.inf if up else -np.inf, dtype)[()]
     return select(eq(x, limit), x, adjacent)
 

@@ -6,27 +6,39 @@ from typing import Any
 
 import ml_dtypes
 
+from ..ir.jaxpr import Literal
 from ..numpy.promotion import as_dtype, promote_args
 from ..numpy.promotion import promote_dtypes_inexact as _promote_dtypes_inexact
 from ..numpy.shaping import shape_of
 from ..trace.operand_coercion import to_array
 from ..trace.source import here
 from ..trace.values import aval_of
+from ..xla.arrays.transfers import put_on_device
 
 
 def promote_args_inexact(*xs: Any) -> list[Any]:
     """Return arrays in a common inexact dtype; raise ValueError unless their shapes broadcast."""
-    return [to_array(x) for x in promote_args(xs, as_floats=True)]
+    return [_to_array(x) for x in promote_args(xs, as_floats=True)]
 
 
 def promote_dtypes_inexact(*xs: Any) -> list[Any]:
     """Return arrays in a common inexact dtype, whatever their shapes."""
-    return [to_array(x) for x in _promote_dtypes_inexact(xs)]
+    return [_to_array(x) for x in _promote_dtypes_inexact(xs)]
+
+
+def _to_array(x: Any) -> Any:
+    """Return an operand as an array or a tracer: a number beside a 64-bit array is a literal while staging."""
+    return put_on_device(x.val, x.aval) if x.__class__ is Literal else to_array(x)
+
+
+def to_array_in_dtype(x: Any, dtype: Any) -> Any:
+    """Return an array in the dtype of another one, whatever enable_x64 is."""
+    return _to_array(as_dtype(x, dtype))
 
 
 def to_strong_type(x: Any) -> Any:
     """Return an array with the same dtype that is not weakly typed."""
-    return to_array(as_dtype(x, aval_of(x).dtype))
+    return to_array_in_dtype(x, aval_of(x).dtype)
 
 
 def machine_epsilon(dtype: Any) -> float:

@@ -179,7 +179,9 @@ def aval_from_attributes(x: Any) -> ShapedArray | None:
         return None
     if dtype_or_key not in _ELEMENT_DTYPES and not is_key(dtype_or_key):
         return None
-    return make_aval(sizes, to_canonical_dtype(dtype_or_key), bool(getattr(x, "weak_type", False)))
+    is_exact = getattr(x, "aval", None).__class__ is ShapedArray  # an array of 64 bits may be used where they are off
+    exact_dtype = dtype_or_key if is_exact else to_canonical_dtype(dtype_or_key)
+    return make_aval(sizes, exact_dtype, bool(getattr(x, "weak_type", False)))
 
 
 _VALUE_TYPES = (ArrayImpl, KeyArray, TracerBase, np.ndarray, np.generic, *PYTHON_SCALARS)

@@ -94,6 +94,16 @@ def exact_operand(x: Any, aval: ShapedArray) -> Any:
     return scalar_literal(x, aval) if is_literal else put_on_device(x, aval)
 
 
+def exact_array(values: Any, dtype: np.dtype[Any]) -> Any:
+    """Return NumPy values as an operand of ``dtype``, that of another operand, whatever ``enable_x64`` is.
+
+    >>> exact_array([1, 2], np.dtype("float64")).dtype
+    dtype('float64')
+    """
+    converted = np.asarray(values).astype(dtype)
+    return exact_operand(converted, make_aval(converted.shape, dtype))
+
+
 def exact_result(x: Any, aval: ShapedArray) -> Any:
     """Return a number or a NumPy value as a result of type ``aval``, like :func:`exact_operand`, but no literal."""
     return x if x.__class__ not in _SETTING_DEPENDENT or aval_of(x).dtype == aval.dtype else put_on_device(x, aval)

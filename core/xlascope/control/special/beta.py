@@ -17,6 +17,7 @@ from ...ir.markers import ZERO
 from ...ir.operation import Operation
 from ...operations import sharding_rules
 from ...operations.arithmetic import abs, add, mul, sub
+from ...operations.conversion import to_dtype
 from ...operations.elementwise import align
 from ...operations.exponentials import exp, log, log1p
 from ...operations.formula_operations import emit_formula
@@ -35,7 +36,7 @@ def betainc_formula(a: Any, b: Any, x: Any) -> Any:
     It has its limits where a or b is 0 or infinite, and is NaN outside its domain.
     """
     inside = (a > 0.0) & (b > 0.0) & (a < np.inf) & (b < np.inf) & (x > 0.0) & (x < 1.0)
-    ones = inside.astype(x.dtype) * 0.0 + 1.0
+    ones = to_dtype(inside, x.dtype) * 0.0 + 1.0
     p, q, v = select(inside, a, ones), select(inside, b, ones), select(inside, x, ones * 0.5)
     is_reflected = v > (p + 1.0) / (p + q + 2.0)
     p, q, v = select(is_reflected, q, p), select(is_reflected, p, q), select(is_reflected, 1.0 - v, v)

@@ -14,6 +14,7 @@ import numpy as np
 
 from ...dtypes import finfo
 from ...operations.arithmetic import abs
+from ...operations.conversion import to_dtype
 from ...operations.exponentials import exp, log, log1p, pow
 from ...operations.operand_values import dtype_of, shape_of
 from ...operations.reductions import reduce_or
@@ -130,7 +131,7 @@ def iterate_while(start: tuple[Any, ...], step: Callable[..., tuple[Any, ...]]) 
 
     def body(state: tuple[Any, ...]) -> tuple[Any, ...]:
         count = state[0] + 1
-        return count, *step(count.astype(dtype_of(state[2])), *state[1:])
+        return count, *step(to_dtype(count, dtype_of(state[2])), *state[1:])
 
     final_state: tuple[Any, ...] = while_loop(is_any_active, body, (np.int32(0), *start))
     return final_state[1:]

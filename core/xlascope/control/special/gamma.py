@@ -15,6 +15,7 @@ import numpy as np
 
 from ...ir.markers import ZERO
 from ...operations.arithmetic import abs, mul, sub
+from ...operations.conversion import to_dtype
 from ...operations.elementwise import Binary
 from ...operations.exponentials import exp, expm1, log, log1p
 from ...operations.formula_operations import emit_formula
@@ -99,7 +100,7 @@ def _evaluate_terms(a: Any, x: Any, with_derivative: bool) -> _IgammaTerms:
 
 
 def _ones(like: Any, x: Any) -> Any:
-    return like.astype(x.dtype) * 0.0 + 1.0
+    return to_dtype(like, x.dtype) * 0.0 + 1.0
 
 
 def _power_series(a: Any, x: Any, active: Any, with_derivative: bool) -> tuple[Any, Any]:

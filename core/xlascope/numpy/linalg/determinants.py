@@ -16,7 +16,7 @@ from ...trace.values import aval_of
 from .. import logic, reductions, ufuncs
 from ..creation import zeros_like
 from ..jit_wrapped import jit_wrapped
-from ..matrices import eye
+from ..matrices import eye_in_dtype
 from ..promotion import as_dtype, promote_inexact
 from ..ranges import arange
 from ..shaping import expand_dims, shape_of
@@ -102,7 +102,7 @@ def _det_by_blocks(a: Any) -> Any:
     b = _with_tangent(r, a, adjoint(q), transpose_matrices(exchanges))
     inverses = ufuncs.reciprocal(diagonal(r)[..., :size])
     is_regular = logic.logical_not(reductions.any(logic.isinf(inverses), -1))
-    regular = logic.where(expand_dims(is_regular, (-2, -1)), b[..., :size, :size], eye(size, dtype=dtype))
+    regular = logic.where(expand_dims(is_regular, (-2, -1)), b[..., :size, :size], eye_in_dtype(size, dtype))
     eliminated = product(b[..., size:, :size], _solve_upper(regular, b[..., :size, size:]))
     rest = _det_written_out(b[..., size:, size:] - eliminated)
     return sign * logic.where(is_regular, _det_upper(regular) * rest, 0)

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from ...dtypes import dtype_kind, is_floating, to_canonical_dtype
+from ...dtypes import dtype_kind, is_floating
 from ...operations.exponentials import sqrt
 from ...operations.shapes import squeeze
 from ...trace.values import aval_of
 from .. import logic, reductions, shaping, ufuncs
 from ..axes import axes_of, to_static_axis
 from ..jit_wrapped import jit_wrapped
-from ..promotion import as_dtype, promote_inexact
+from ..promotion import as_dtype, promote_inexact, to_default_float
 from ..shaping import shape_of
 from .decompositions import svd
 
@@ -118,7 +118,7 @@ def _vector_norm(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
     rank = len(shape_of(x))
     axes = axes_of(range(rank) if axis is None else axis, rank)
     if dtype_kind(aval_of(x).dtype) in "biu" and ord not in (math.inf, -math.inf, 1):
-        x = as_dtype(x, to_canonical_dtype(float))  # squares of integers would overflow
+        x = to_default_float(x)  # squares of integers would overflow
     return _vector_norm_over(x, 2 if ord is None else ord, axes, keepdims)
 
 

@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 
 from ...trace.source import compose_message, here
-from ...trace.values import aval_of
 from .. import linear, repeating
 from ..axes import axis_of, whole_number
 from ..jit_wrapped import jit_wrapped
 from ..linear import vecdot as vecdot
-from ..matrices import eye
+from ..matrices import identity_like
 from ..shaping import broadcast_to, require_arrays, shape_of
 from ..shaping import matrix_transpose as matrix_transpose
 from .solving import inv
@@ -67,8 +66,7 @@ def matrix_power(a: Any, n: int) -> Any:
         if n:
             square = matmul(square, square)
     if from_squares is None:
-        size = shape_of(a)[-1]
-        return broadcast_to(eye(size, dtype=aval_of(a).dtype), shape_of(a))
+        return broadcast_to(identity_like(a), shape_of(a))
     return from_squares
 
 

@@ -17,7 +17,7 @@ from ...trace.source import here
 from ...trace.values import aval_of
 from ..axes import axes_of, whole_number
 from ..jit_wrapped import jit_wrapped
-from ..matrices import eye
+from ..matrices import identity_like
 from ..promotion import as_dtype, promote_inexact, to_inexact
 from ..shaping import broadcast_to, expand_dims, moveaxis, reshape, shape_of, squeeze, transpose
 
@@ -92,7 +92,7 @@ def inv(a: Any) -> Any:
     """
     require_square("inv", a)
     a = promote_inexact(a)
-    return _solve_by_lu(a, broadcast_to(eye(shape_of(a)[-1], dtype=aval_of(a).dtype), shape_of(a)))
+    return _solve_by_lu(a, broadcast_to(identity_like(a), shape_of(a)))
 
 
 def tensorinv(a: Any, ind: int = 2) -> Any:

@@ -15,7 +15,7 @@ from ...xla.mlir import lapack
 from ...xla.mlir.builder import attribute
 from ...xla.mlir.solver_calls import call_column_major
 from ..arithmetic import add, mul
-from ..conversion import convert_element_type
+from ..conversion import to_dtype
 from ..operand_values import aval, typed_scalar
 from ..tangent_arithmetic import sum_tangents
 from .matrices import adjoint, lower, on_diagonal, product
@@ -112,7 +112,7 @@ def to_inexact(x: Any) -> Any:
     dtype = aval(x).dtype
     if dtype_kind(dtype) not in "iu":
         return x
-    return convert_element_type(x, np.float32 if dtype.itemsize <= 4 else float)
+    return to_dtype(x, np.dtype("float32" if dtype.itemsize <= 4 else "float64"))
 
 
 def symmetrize(x: Any) -> Any:

@@ -13,8 +13,11 @@ from ... import numpy as jnp
 from ...dtypes import dtype_kind
 from ...numpy.axes import axes_of, axis_of, sizes_of, to_static_axis, whole_number
 from ...numpy.jit_wrapped import jit_wrapped
+from ...operations.complex_numbers import complex_dtype
+from ...operations.conversion import to_dtype
 from ...trace.operand_coercion import to_array
 from ...trace.source import here
+from ...trace.values import exact_array
 from ..arguments import promote_dtypes_inexact
 
 
@@ -122,7 +125,7 @@ def _dct(x: Any, size: int | None, axis: int, ortho: bool, inverse: bool) -> Any
 
 
 def _half_sample_phases(n: int, dtype: Any) -> Any:
-    return jnp.asarray(np.exp(-0.5j * np.pi / n * np.arange(n)), dtype)
+    return exact_array(np.exp(-0.5j * np.pi / n * np.arange(n)), dtype)
 
 
 def _even_odd_order(n: int) -> Any:
@@ -137,16 +140,17 @@ def _forward_transform(x: Any, n: int, ortho: bool) -> Any:
         return coefficients
     weights = np.full(n, math.sqrt(1 / (2 * n)))
     weights[0] = math.sqrt(1 / (4 * n))
-    return coefficients * jnp.asarray(weights, coefficients.dtype)
+    return coefficients * exact_array(weights, coefficients.dtype)
 
 
 def _inverse_transform(x: Any, n: int, ortho: bool) -> Any:
     if ortho:
         weights = np.full(n, math.sqrt(2 * n))
         weights[0] = math.sqrt(4 * n)
-        x = x * jnp.asarray(weights, x.dtype)
+        x = x * exact_array(weights, x.dtype)
     # the real part of V[k] exp(-iπk/2n) is x[k]/2, its imaginary part -x[n-k]/2
     reversed_x = jnp.concatenate([jnp.zeros_like(x[..., :1]), jnp.flip(x[..., 1:], -1)], -1)
-    half_spectrum = (x - 1j * reversed_x) / 2
+    real_part, imaginary_part = (to_dtype(part, complex_dtype(x.dtype)) for part in (x, reversed_x))
+    half_spectrum = (real_part - 1j * imaginary_part) / 2
     reordered = jnp.real(jnp.fft.ifft(half_spectrum * jnp.conj(_half_sample_phases(n, half_spectrum.dtype))))
-    return jnp.take(reordered, np.argsort(_even_odd_order(n)), -1).astype(x.dtype)
+    return to_dtype(jnp.take(reordered, np.argsort(_even_odd_order(n)), -1), x.dtype)

@@ -9,7 +9,9 @@ from ...control.flow.fori_loop import fori_loop
 from ...lax import linalg as of_lax
 from ...numpy.axes import whole_number
 from ...numpy.jit_wrapped import jit_wrapped
+from ...numpy.matrices import eye_in_dtype, identity_like
 from ...operations.complex_numbers import complex_dtype
+from ...operations.conversion import to_dtype
 from ...operations.linalg.matrices import adjoint
 from ...trace.source import here
 from ..arguments import promote_dtypes_inexact, require_one_of, require_square
@@ -65,7 +67,7 @@ def _eigh_generalized(a: Any, b: Any, lower: bool, kind: int) -> tuple[Any, Any]
     batch_shape = jnp.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     a, b = (jnp.broadcast_to(x if lower else adjoint(x), (*batch_shape, *x.shape[-2:])) for x in (a, b))
     below, on_diagonal = jnp.tril(a, -1), jnp.real(jnp.diagonal(a, axis1=-2, axis2=-1))
-    a = below + adjoint(below) + on_diagonal[..., None] * jnp.eye(a.shape[-1], dtype=a.dtype)
+    a = below + adjoint(below) + on_diagonal[..., None] * identity_like(a)
     factor = of_lax.cholesky(b, symmetrize_input=False)
     if kind == 1:
         half_reduced = of_lax.triangular_solve(factor, a, left_side=True, lower=True)
@@ -152,7 +154,7 @@ def _rsf2csf(t: Any, z: Any) -> tuple[Any, Any]:
         raise ValueError(f"rsf2csf takes matrices of one size, got shapes {t.shape} and {z.shape}{here()}")
     batch_shape = jnp.broadcast_shapes(t.shape[:-2], z.shape[:-2])
     dtype = complex_dtype(t.dtype)
-    t, z = (jnp.broadcast_to(x, (*batch_shape, n, n)).astype(dtype) for x in (t, z))
+    t, z = (to_dtype(jnp.broadcast_to(x, (*batch_shape, n, n)), dtype) for x in (t, z))
     if n < 2:
         return t, z
     result: tuple[Any, Any] = fori_loop(1, n, lambda i, carry: _zero_subdiagonal(n - i, *carry), (t, z))
@@ -166,12 +168,12 @@ def _zero_subdiagonal(m: Any, t: Any, z: Any) -> tuple[Any, Any]:
     a, b, c, d = (block[..., i, j] for i in (0, 1) for j in (0, 1))
     half = (a - d) / 2
     eigenvalue_offset = half + jnp.sqrt(half * half + b * c)  # an eigenvalue minus d
-    length = jnp.sqrt(jnp.abs(eigenvalue_offset) ** 2 + jnp.abs(c) ** 2).astype(t.dtype)
+    length = to_dtype(jnp.sqrt(jnp.abs(eigenvalue_offset) ** 2 + jnp.abs(c) ** 2), t.dtype)
     length = jnp.where(length == 0, 1, length)
     cosine, sine = eigenvalue_offset / length, c / length
     rotation = jnp.stack([jnp.stack([jnp.conj(cosine), sine], -1), jnp.stack([-sine, cosine], -1)], -2)
     is_triangular = c == 0
-    rotation = jnp.where(is_triangular[..., None, None], jnp.eye(2, dtype=t.dtype), rotation)
+    rotation = jnp.where(is_triangular[..., None, None], eye_in_dtype(2, t.dtype), rotation)
     inverse_rotation = adjoint(rotation)
     t = t.at[..., rows, :].set(jnp.matmul(rotation, jnp.take(t, rows, -2), precision="highest"))
     t = t.at[..., :, rows].set(jnp.matmul(jnp.take(t, rows, -1), inverse_rotation, precision="highest"))

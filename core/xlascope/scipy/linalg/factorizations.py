@@ -9,7 +9,9 @@ import numpy as np
 from ... import numpy as jnp
 from ...lax import linalg as of_lax
 from ...numpy.jit_wrapped import jit_wrapped
+from ...numpy.matrices import eye_in_dtype
 from ...operations.complex_numbers import complex_dtype
+from ...operations.conversion import to_dtype
 from ...operations.linalg.matrices import adjoint, conjugate
 from ...operations.linalg.row_permutations import exchange_rows, invert_permutation
 from ...trace.source import here
@@ -86,11 +88,11 @@ def _lu(a: Any, permuted: bool) -> Any:
     factors, _, order = of_lax.lu(a)
     (*_, m, n) = a.shape
     k = min(m, n)
-    lower = jnp.tril(factors[..., :, :k], -1) + jnp.eye(m, k, dtype=a.dtype)
+    lower = jnp.tril(factors[..., :, :k], -1) + eye_in_dtype(m, a.dtype, columns=k)
     upper = jnp.triu(factors[..., :k, :])
     if permuted:
         return exchange_rows(lower, invert_permutation(order)), upper
-    p = (order[..., None, :] == jnp.arange(m, dtype=order.dtype)[:, None]).astype(np.empty((), a.dtype).real.dtype)
+    p = to_dtype(order[..., None, :] == jnp.arange(m, dtype=order.dtype)[:, None], np.empty((), a.dtype).real.dtype)
     return p, lower, upper
 
 
@@ -222,7 +224,7 @@ def schur(a: Any, output: str = "real") -> tuple[Any, Any]:
 def _schur(a: Any, real: bool) -> tuple[Any, Any]:
     a = require_matrices("schur", a)
     require_square("schur", a)
-    t, z = of_lax.schur(a if real else a.astype(complex_dtype(a.dtype)))
+    t, z = of_lax.schur(a if real else to_dtype(a, complex_dtype(a.dtype)))
     return t, z
 
 

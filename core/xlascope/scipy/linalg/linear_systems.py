@@ -10,8 +10,10 @@ from ...control.rules.linear_solve import custom_linear_solve
 from ...dtypes import dtype_kind
 from ...lax import linalg as of_lax
 from ...numpy.jit_wrapped import jit_wrapped
+from ...numpy.matrices import eye_in_dtype, identity_like
 from ...operations.barriers import stop_gradient
 from ...operations.complex_numbers import complex_dtype
+from ...operations.conversion import to_dtype
 from ...operations.linalg.matrices import adjoint, conjugate, transpose_matrices
 from ...trace.source import here
 from ..arguments import machine_epsilon, promote_dtypes_inexact, require_one_of, require_square
@@ -70,7 +72,7 @@ def _solve_positive_definite(a: Any, b: Any, lower: bool) -> Any:
     a, b = promote_dtypes_inexact(a, b)
     require_square("solve", a)
     triangle = jnp.tril(a, -1) if lower else jnp.triu(a, 1)
-    full = triangle + adjoint(triangle) + a * jnp.eye(a.shape[-1], dtype=a.dtype)
+    full = triangle + adjoint(triangle) + a * identity_like(a)
     factor = cholesky(stop_gradient(full), lower=True)
 
     def solve_a(_: Any, y: Any) -> Any:
@@ -259,7 +261,7 @@ def _sylvester(a: Any, b: Any, c: Any, tol: Any, schur: bool) -> Any:
 
 
 def _to_complex(x: Any) -> Any:
-    return x if dtype_kind(x.dtype) == "c" else x.astype(complex_dtype(x.dtype))
+    return x if dtype_kind(x.dtype) == "c" else to_dtype(x, complex_dtype(x.dtype))
 
 
 def _match_realness(x: Any, y: Any) -> Any:
@@ -277,7 +279,7 @@ def _sylvester_by_schur(a: Any, b: Any, c: Any, tol: Any) -> Any:
     # With A = U R Uᴴ and B = V S Vᴴ, Y = Uᴴ X V has R Y + Y S = Uᴴ C V: column after column a triangular system.
     (r, u), (s, v) = (of_lax.schur(_to_complex(x)) for x in (a, b))
     f = _matmul_chain(adjoint(u), _to_complex(c), v)
-    eye = jnp.eye(a.shape[-1], dtype=r.dtype)
+    eye = eye_in_dtype(a.shape[-1], r.dtype)
 
     def solve_column(j: Any, y: Any) -> Any:
         right_side = (

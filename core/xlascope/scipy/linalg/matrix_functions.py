@@ -12,6 +12,8 @@ from ...control.flow.fori_loop import fori_loop
 from ...lax import linalg as of_lax
 from ...numpy.axes import whole_number
 from ...numpy.jit_wrapped import jit_wrapped
+from ...numpy.matrices import identity_like
+from ...operations.conversion import to_dtype
 from ...operations.linalg.matrices import adjoint
 from ...trace.source import here
 from ..arguments import machine_epsilon, promote_dtypes_inexact, require_square
@@ -46,7 +48,7 @@ def _expm(a: Any, upper: bool, most: int) -> Any:
     degree, bound = _PADE_DEGREE_AND_MAX_NORM[8 if machine_epsilon(a.dtype) < 1e-10 else 4]
     norm = jnp.max(jnp.sum(jnp.abs(a), -2), -1)
     squarings = jnp.maximum(0, jnp.ceil(jnp.log2(norm / bound)))
-    scaled = a * jnp.exp2(-squarings)[..., None, None].astype(a.dtype)
+    scaled = a * to_dtype(jnp.exp2(-squarings)[..., None, None], a.dtype)
     result = _pade_approximant(scaled, degree, upper)
 
     def step(i: Any, x: Any) -> Any:
@@ -70,7 +72,7 @@ def _pade_approximant(a: Any, degree: int, upper: bool) -> Any:
         math.factorial(2 * degree - k) * math.comb(degree, k) // math.factorial(degree) for k in range(degree + 1)
     ]
     unit = weights[-1]
-    eye = jnp.eye(a.shape[-1], dtype=a.dtype)
+    eye = identity_like(a)
     squared = _matmul(a, a)
     odd, even = eye, eye * (weights[degree - 1] / unit)  # by Horner's rule in the square, the highest power first
     for k in range(degree - 2, 0, -2):
@@ -197,7 +199,7 @@ def _parlett_recurrence(t: Any, values: Any) -> Any:
         column = jnp.take(t, j, 1)
         above = jnp.where(before, column, 0)
         right = _matmul(f, above[:, None])[:, 0] - above * jnp.take(values, j)
-        return t - jnp.take(column, j) * jnp.eye(t.shape[0], dtype=t.dtype), right
+        return t - jnp.take(column, j) * identity_like(t), right
 
     return _solve_by_columns(t, values, column_system)
 

@@ -9,6 +9,7 @@ from ...api import vmap
 from ...control.rules.custom_jvp import custom_jvp
 from ...lax import linalg as of_lax
 from ...numpy.jit_wrapped import jit_wrapped
+from ...operations.conversion import to_dtype
 from ...operations.integer_arguments import whole_number
 from ...operations.linalg.matrices import adjoint
 from ..arguments import require_one_of
@@ -75,9 +76,9 @@ def _unitary_by_svd_jvp(primals: Any, tangents: Any) -> Any:
         return jnp.matmul(x, y, precision="highest")
 
     x = matmul(matmul(adjoint(w), t), adjoint(vh))
-    inside = (x - adjoint(x)) / (s[..., :, None] + s[..., None, :]).astype(x.dtype)
+    inside = (x - adjoint(x)) / to_dtype(s[..., :, None] + s[..., None, :], x.dtype)
     u_tangent = matmul(matmul(w, inside), vh)
     if a.shape[-2] > a.shape[-1]:
         outside = matmul(t, adjoint(vh)) - matmul(w, x)
-        u_tangent = u_tangent + matmul(outside / s[..., None, :].astype(x.dtype), vh)
+        u_tangent = u_tangent + matmul(outside / to_dtype(s[..., None, :], x.dtype), vh)
     return matmul(w, vh), u_tangent

@@ -7,11 +7,14 @@ from typing import Any
 import numpy as np
 
 from ... import numpy as jnp
+from ...ir.avals import make_aval
 from ...numpy.axes import whole_number
 from ...numpy.jit_wrapped import jit_wrapped
 from ...numpy.promotion import promote_dtypes
+from ...operations.shapes import zeros_of
 from ...trace.operand_coercion import to_array
 from ...trace.source import here
+from ...trace.values import exact_array
 from ..arguments import promote_dtypes_inexact, require_one_of, to_strong_type
 
 
@@ -52,7 +55,7 @@ def _broadcast_leading_axes(*xs: Any) -> list[Any]:
 def _gather_elements(v: Any, indices: np.ndarray[Any, Any]) -> Any:
     """Return the elements of vectors at static indices, an array whose shape replaces the last axis of ``v``."""
     if not indices.size:
-        return jnp.zeros((*v.shape[:-1], *indices.shape), v.dtype)
+        return zeros_of(make_aval((*v.shape[:-1], *indices.shape), v.dtype))
     return jnp.take(v, indices, -1, mode="clip")
 
 
@@ -133,7 +136,7 @@ def convolution_matrix(a: Any, n: int, mode: str = "full") -> Any:
     last = {"full": 0, "same": overlap - overlap // 2, "valid": overlap}[mode]
     indices = np.arange(first, m + width - 1 - last)[:, None] - np.arange(width)
     inside = (indices >= 0) & (indices < m)
-    return jnp.where(inside, _gather_elements(columns, np.clip(indices, 0, m - 1)), jnp.zeros((), columns.dtype))
+    return jnp.where(inside, _gather_elements(columns, np.clip(indices, 0, m - 1)), 0)
 
 
 def _require_coefficients(name: str, a: Any, least: int) -> Any:
@@ -158,14 +161,14 @@ def companion(a: Any) -> Any:
     """
     a = _require_coefficients("companion", a, 2)
     first = -a[..., 1:] / a[..., :1]
-    return _build_with_first_row(first, jnp.ones((a.shape[-1] - 2,), a.dtype))
+    return _build_with_first_row(first, jnp.ones_like(a[..., 2:]))
 
 
 def _build_with_first_row(first: Any, below: Any) -> Any:
     """Return matrices with a given first row and subdiagonal, and zeros elsewhere."""
     first, below = _broadcast_leading_axes(first, below)
     n = first.shape[-1]
-    lower_rows = jnp.where(np.eye(n - 1, n, dtype=bool), below[..., :, None], jnp.zeros((), first.dtype))
+    lower_rows = jnp.where(np.eye(n - 1, n, dtype=bool), below[..., :, None], 0)
     return jnp.concatenate([first[..., None, :], lower_rows], -2)
 
 
@@ -236,5 +239,5 @@ def fiedler_companion(a: Any) -> Any:
         coefficient_indices[0, 0] = 1
     scaled = a / a[..., :1]
     return jnp.where(
-        coefficient_indices > 0, -_gather_elements(scaled, coefficient_indices), jnp.asarray(ones, a.dtype)
+        coefficient_indices > 0, -_gather_elements(scaled, coefficient_indices), exact_array(ones, a.dtype)
     )

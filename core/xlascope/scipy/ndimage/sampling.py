@@ -12,6 +12,7 @@ from ... import lax
 from ... import numpy as jnp
 from ...dtypes import dtype_kind
 from ...numpy.jit_wrapped import jit_wrapped
+from ...operations.conversion import to_dtype
 from ...trace.operand_coercion import to_array
 from ...trace.source import here
 from ..arguments import promote_dtypes_inexact
@@ -46,7 +47,7 @@ def _map_coordinates(x: Any, coordinates: list[Any], fill: Any, order: int, mode
     x, positions = to_array(x), [to_array(c) for c in coordinates]
     if len(positions) != x.ndim:
         raise ValueError(f"coordinates are one array for each of {x.ndim} axes, got {len(positions)}{here()}")
-    fill = jnp.asarray(fill, x.dtype)
+    fill = to_dtype(fill, x.dtype)
     neighbors_per_axis = [
         (_nearest_neighbor if order == 0 else _linear_neighbors)(*promote_dtypes_inexact(c)) for c in positions
     ]

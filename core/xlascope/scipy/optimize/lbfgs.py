@@ -9,6 +9,9 @@ from ... import numpy as jnp
 from ...api import value_and_grad
 from ...control.flow.fori_loop import fori_loop
 from ...control.flow.loop_api import while_loop
+from ...ir.avals import make_aval
+from ...operations.conversion import to_dtype
+from ...operations.shapes import zeros_of
 from .line_search import wolfe_line_search
 from .status_codes import CONVERGED, gradient_norm, select_status
 
@@ -35,7 +38,7 @@ def minimize_lbfgs(
     max_evaluations = min(limit for limit in (maxfun, maxgrad, max_iterations * (maxls + 1)) if limit is not None)
     both = value_and_grad(function)
     value, gradient = both(start)
-    empty = jnp.zeros((maxcor, n), start.dtype)
+    empty = zeros_of(make_aval((maxcor, n), start.dtype))
 
     def should_continue(state: Any) -> Any:
         _, _, gradient, *_, done, failed, iterations, count = state
@@ -46,7 +49,7 @@ def minimize_lbfgs(
         x, value, gradient, steps, changes, weights, scale, _, _, iterations, count = state
         direction = -_apply_inverse_hessian(gradient, steps, changes, weights, scale)
         first = jnp.where(iterations == 0, jnp.minimum(1, 1 / jnp.maximum(jnp.sum(jnp.abs(gradient)), 1e-30)), 1.0)
-        result = wolfe_line_search(both, x, direction, value, gradient, first.astype(value.dtype), maxls)
+        result = wolfe_line_search(both, x, direction, value, gradient, to_dtype(first, value.dtype), maxls)
         displacement, gradient_change = result.point.step * direction, result.point.gradient - gradient
         curvature = jnp.vdot(displacement, gradient_change)
         usable = curvature > 0
@@ -75,7 +78,19 @@ def minimize_lbfgs(
     x, value, gradient, *_, done, failed, iterations, count = while_loop(
         should_continue,
         step,
-        (start, value, gradient, empty, empty, jnp.zeros((maxcor,), start.dtype), initial_scale, false, false, 0, 1),
+        (
+            start,
+            value,
+            gradient,
+            empty,
+            empty,
+            zeros_of(make_aval((maxcor,), start.dtype)),
+            initial_scale,
+            false,
+            false,
+            0,
+            1,
+        ),
     )
     converged = (gradient_norm(gradient, norm) < gtol) | done
     status = select_status(converged, failed, True)

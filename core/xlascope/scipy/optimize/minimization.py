@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 from ... import numpy as jnp
 from ...api import value_and_grad
 from ...control.flow.loop_api import while_loop
+from ...numpy.matrices import eye_in_dtype
+from ...operations.conversion import to_dtype
 from ...trace.source import here
 from ..arguments import promote_dtypes_inexact
 from .lbfgs import minimize_lbfgs
@@ -83,10 +85,10 @@ def minimize(
 
     if method.lower() == "bfgs":
         result = _bfgs(function, start, **settings)
-        return result._replace(fun=result.fun.astype(dtypes[0]))
+        return result._replace(fun=to_dtype(result.fun, dtypes[0]))
     if method.lower() == _LBFGS:
         result = OptimizeResults(*minimize_lbfgs(function, start, **settings))
-        return result._replace(fun=result.fun.astype(dtypes[0]))
+        return result._replace(fun=to_dtype(result.fun, dtypes[0]))
     raise ValueError(f"Method {method} not recognized: minimize has 'BFGS' and {_LBFGS!r}{here()}")
 
 
@@ -101,7 +103,7 @@ def _bfgs(
     max_iterations = start.size * 200 if maxiter is None else maxiter
     both = value_and_grad(function)
     value, gradient = both(start)
-    eye = jnp.eye(start.size, dtype=start.dtype)
+    eye = eye_in_dtype(start.size, start.dtype)
 
     def should_continue(state: Any) -> Any:
         _, _, gradient, _, failed, iterations, _ = state
@@ -112,7 +114,7 @@ def _bfgs(
         direction = -_matmul(inverse, gradient)
         first = jnp.where(iterations == 0, jnp.minimum(1, 1 / jnp.maximum(jnp.sum(jnp.abs(gradient)), 1e-30)), 1.0)
         result = wolfe_line_search(
-            both, x, direction, value, gradient, first.astype(value.dtype), max(line_search_maxiter, 1) * 3
+            both, x, direction, value, gradient, to_dtype(first, value.dtype), max(line_search_maxiter, 1) * 3
         )
         displacement = result.point.step * direction
         gradient_change = result.point.gradient - gradient

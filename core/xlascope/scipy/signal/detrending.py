@@ -12,6 +12,7 @@ from ... import numpy as jnp
 from ...numpy.axes import axis_of, sizes_of
 from ...numpy.jit_wrapped import jit_wrapped
 from ...trace.source import here
+from ...trace.values import exact_array
 from ..arguments import promote_dtypes_inexact, require_one_of
 
 
@@ -50,7 +51,7 @@ def _detrend(x: Any, axis: int, line: bool, places: tuple[int, ...]) -> Any:
         piece = x_last[..., first:last]
         times = np.arange(last - first) - (last - first - 1) / 2  # their mean is zero
         size = float(np.sum(times * times)) or 1.0
-        t = jnp.asarray(times, x.dtype)
+        t = exact_array(times, x.dtype)
         slope = jnp.sum(piece * t, -1, keepdims=True) / size
         pieces.append(piece - jnp.mean(piece, -1, keepdims=True) - slope * t)
     return jnp.moveaxis(jnp.concatenate(pieces, -1), -1, axis)

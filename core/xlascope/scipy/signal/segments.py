@@ -11,6 +11,7 @@ from ... import numpy as jnp
 from ...dtypes import dtype_kind
 from ...numpy.axes import whole_number
 from ...trace.source import here
+from ..arguments import to_array_in_dtype
 from .detrending import detrend
 
 #: Cosine coefficients of windows, by their SciPy names.
@@ -94,7 +95,7 @@ def resolve_segment_spec(
         raise ValueError(
             f"nfft of {name} must be greater than or equal to nperseg, got {fft_length} and {length}{here()}"
         )
-    return SegmentSpec(jnp.asarray(weights, np.empty((), dtype).real.dtype), length, fft_length, length - overlap)
+    return SegmentSpec(to_array_in_dtype(weights, np.empty((), dtype).real.dtype), length, fft_length, length - overlap)
 
 
 def make_detrender(trend: Any) -> Callable[[Any], Any]:

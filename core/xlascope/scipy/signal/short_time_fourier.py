@@ -7,8 +7,11 @@ from typing import Any
 import numpy as np
 
 from ... import numpy as jnp
+from ...ir.avals import make_aval
 from ...numpy.axes import axis_of, whole_number
 from ...operations.complex_numbers import complex_dtype
+from ...operations.conversion import to_dtype
+from ...operations.shapes import zeros_of
 from ...trace.source import here
 from ..arguments import promote_dtypes_inexact
 from .segments import frequency_bins, is_one_sided, resolve_segment_spec, segment_spectra
@@ -94,7 +97,7 @@ def istft(
     True
     """
     z = jnp.asarray(Zxx)
-    z = z.astype(complex_dtype(z.dtype))
+    z = to_dtype(z, complex_dtype(z.dtype))
     if z.ndim < 2:
         raise ValueError(f"Input stft must be at least 2d, got shape {z.shape}{here()}")
     times, bins = axis_of(time_axis, z.ndim), axis_of(freq_axis, z.ndim)
@@ -115,8 +118,10 @@ def istft(
     count = z.shape[-2]
     indices = np.arange(count)[:, None] * spec.hop_length + np.arange(length)
     size = length + (count - 1) * spec.hop_length
-    total = jnp.zeros((*z.shape[:-2], size), segments.dtype).at[..., indices].add(segments)
-    weights = jnp.zeros((size,), spec.window.dtype).at[indices].add(jnp.broadcast_to(spec.window**2, indices.shape))
+    total = zeros_of(make_aval((*z.shape[:-2], size), segments.dtype)).at[..., indices].add(segments)
+    weights = (
+        zeros_of(make_aval((size,), spec.window.dtype)).at[indices].add(jnp.broadcast_to(spec.window**2, indices.shape))
+    )
     if boundary:
         half = length // 2
         total, weights = total[..., half : size - half], weights[half : size - half]

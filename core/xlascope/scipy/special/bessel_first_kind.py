@@ -15,12 +15,15 @@ import numpy as np
 from ... import numpy as jnp
 from ...control.flow.loop_api import scan
 from ...control.rules.custom_jvp import custom_jvp
+from ...ir.avals import make_aval
 from ...numpy.jit_wrapped import jit_wrapped
 from ...numpy.logic import where
 from ...operations.arithmetic import abs
 from ...operations.exponentials import sqrt
 from ...operations.integer_arguments import whole_number
+from ...operations.shapes import zeros_of
 from ...operations.trigonometry import cos, sin
+from ...trace.values import exact_array
 from .numerics import evaluate_at_least_float32, evaluate_polynomial, promote_real_args
 
 
@@ -42,7 +45,7 @@ def bessel_jn(z: Any, *, v: int, n_iter: int = 50) -> Any:
 def _bessel_jn(z: Any, v: int) -> Any:
     (x,) = promote_real_args("bessel_jn", z)
     if v < 0:
-        return jnp.zeros((0, *x.shape), x.dtype)
+        return zeros_of(make_aval((0, *x.shape), x.dtype))
     return evaluate_at_least_float32(lambda y: _make_bessel_j(v)(y), x)
 
 
@@ -93,7 +96,7 @@ def _power_series(x: Any, v: int) -> Any:
             partial = 1 - square / (j * (k + j)) * partial
         return power * half / (k + 1), power * partial
 
-    _, result = scan(step, half * 0 + 1, np.arange(v + 1).astype(x.dtype))
+    _, result = scan(step, half * 0 + 1, exact_array(np.arange(v + 1), x.dtype))
     return result
 
 
@@ -116,7 +119,7 @@ def _backward_recurrence(x: Any, v: int, bound: int) -> Any:
         return (current, below, total + weight * below, scaled), (below, scaled)
 
     zero = x * 0
-    orders = np.arange(start, 0, -1).astype(x.dtype)
+    orders = exact_array(np.arange(start, 0, -1), x.dtype)
     (_, _, total, scaled), (values, scaled_at) = scan(step, (zero, zero + 1e-10, zero, zero), orders)
     values, scaled_at = values[-1 : -v - 2 : -1], scaled_at[-1 : -v - 2 : -1]
     lag = scaled - scaled_at  # how often the sum was rescaled after this value was stored
@@ -130,7 +133,7 @@ def _forward_recurrence(x: Any, v: int) -> Any:
         below, current = carry
         return (current, 2 * k / x * current - below), below
 
-    _, result = scan(step, _hankel_expansion(x), np.arange(1, v + 2).astype(x.dtype))
+    _, result = scan(step, _hankel_expansion(x), exact_array(np.arange(1, v + 2), x.dtype))
     return result
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from ...dtypes import finfo
 from ...numpy.logic import where
 from ...operations.arithmetic import abs
+from ...operations.conversion import to_dtype
 from ...operations.exponentials import exp, expm1
 from ...operations.formula_operations import compute_in_double
 from ...operations.rounding import floor
@@ -35,7 +36,7 @@ def evaluate_at_least_float32(function: Callable[..., Any], *xs: Any) -> Any:
     if dtype.itemsize >= 4:
         return function(*xs)
     result = function(*(x.astype(np.float32) for x in xs))
-    return tuple(y.astype(dtype) for y in result) if isinstance(result, tuple) else result.astype(dtype)
+    return tuple(to_dtype(y, dtype) for y in result) if isinstance(result, tuple) else to_dtype(result, dtype)
 
 
 def evaluate_in_double(formula: Callable[..., Any], *xs: Any, results: int = 1) -> list[Any]:

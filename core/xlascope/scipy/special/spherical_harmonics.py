@@ -13,10 +13,12 @@ from ...numpy.jit_wrapped import jit_wrapped
 from ...numpy.logic import where
 from ...operations.arithmetic import abs
 from ...operations.complex_numbers import complex as complex_of
+from ...operations.conversion import to_dtype
 from ...operations.exponentials import sqrt
 from ...operations.integer_arguments import whole_number
 from ...operations.trigonometry import cos, sin
 from ...trace.source import here
+from ...trace.values import exact_array
 from ..arguments import promote_args_inexact, to_strong_type
 
 
@@ -56,12 +58,12 @@ def _sph_harm_y(n: Any, m: Any, theta: Any, phi: Any, largest: int) -> Any:
     if theta.dtype.kind == "c" or theta.dtype.itemsize < 4:
         raise TypeError(f"angles of sph_harm_y are float32 or float64, got dtype {theta.dtype}{here()}")
     n, m, theta, phi = jnp.broadcast_arrays(n, m, theta, phi)
-    degree, order = n.astype(theta.dtype), abs(m).astype(theta.dtype)
+    degree, order = to_dtype(n, theta.dtype), to_dtype(abs(m), theta.dtype)
     legendre = _normalized_legendre(
         where(degree > largest, float(largest), degree), order, cos(theta), sin(theta), largest
     )
     legendre = where((m < 0) & (m % 2 != 0), -legendre, legendre)
-    phase = m.astype(theta.dtype) * phi
+    phase = to_dtype(m, theta.dtype) * phi
     return complex_of(legendre * cos(phase), legendre * sin(phase))
 
 
@@ -83,5 +85,5 @@ def _normalized_legendre(n: Any, m: Any, x: Any, s: Any, largest: int) -> Any:
         return (before, last, where(n == k, last, result)), None
 
     start = x * 0 + math.sqrt(0.25 / math.pi)
-    (_, _, result), _ = scan(step, (x * 0, start, start), np.arange(1, largest + 1).astype(x.dtype))
+    (_, _, result), _ = scan(step, (x * 0, start, start), exact_array(np.arange(1, largest + 1), x.dtype))
     return where(m > n, 0.0, result)

@@ -12,8 +12,10 @@ from ... import numpy as jnp
 from ... import random, tree
 from ...lax import linalg as of_lax
 from ...numpy.jit_wrapped import jit_wrapped
+from ...operations.conversion import to_dtype
 from ...trace.source import here
-from ..arguments import promote_args_inexact, promote_dtypes_inexact
+from ...trace.values import exact_array
+from ..arguments import promote_args_inexact, promote_dtypes_inexact, to_array_in_dtype
 from ..special.gaussian import ndtr
 
 
@@ -45,16 +47,16 @@ class gaussian_kde:  # noqa: N801 (SciPy's name)
             raise ValueError(f"gaussian_kde takes at least two points, got shape {points.shape}{here()}")
         d, n = points.shape
         if weights is None:
-            mass = jnp.full((n,), 1 / n, points.dtype)
+            mass = exact_array(np.full(n, 1 / n), points.dtype)
         else:
-            (mass,) = (jnp.asarray(x, points.dtype) for x in promote_args_inexact(jnp.atleast_1d(weights)))
+            (mass,) = (to_dtype(x, points.dtype) for x in promote_args_inexact(jnp.atleast_1d(weights)))
             if mass.shape != (n,):
                 raise ValueError(f"gaussian_kde takes weights of shape ({n},), got shape {mass.shape}{here()}")
             mass = mass / jnp.sum(mass)
         neff = 1 / jnp.sum(mass * mass)
         fields = {"neff": neff, "dataset": points, "weights": mass, "covariance": None, "inv_cov": None}
         self._set_fields(fields)
-        factor = jnp.asarray(_bandwidth_factor(bw_method, neff, d, self), points.dtype)
+        factor = to_array_in_dtype(_bandwidth_factor(bw_method, neff, d, self), points.dtype)
         diffs = points - jnp.sum(mass * points, 1, keepdims=True)
         covariance = jnp.matmul(diffs * mass, diffs.T, precision="highest") / (1 - jnp.sum(mass * mass)) * factor**2
         self._set_fields({"covariance": covariance, "inv_cov": jnp.linalg.inv(covariance)})

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 from ... import numpy as jnp
 from ...dtypes import dtype_kind
 from ...numpy.axes import axis_of, whole_number
 from ...numpy.jit_wrapped import jit_wrapped
+from ...operations.conversion import to_dtype
 from ...operations.cumulative import cummax, cummin
+from ...operations.operand_values import typed_scalar
 from ...trace.operand_coercion import to_array
 from ...trace.source import here
+from ...trace.values import exact_array
 from ..arguments import promote_args_inexact, require_one_of
 
 
@@ -52,7 +56,7 @@ def _mode(a: Any, axis: int | None, keepdims: bool) -> tuple[Any, Any]:
     a = jnp.ravel(a) if axis is None or not rank else a
     if not a.size:
         shape = tuple(size for i, size in enumerate(a.shape) if i != axis_index)
-        values, counts = jnp.full(shape, jnp.nan, a.dtype), jnp.zeros(shape, int)
+        values, counts = jnp.full(shape, typed_scalar(math.nan, a.dtype)), jnp.zeros(shape, int)
     else:
         ordered = jnp.sort(jnp.moveaxis(a, axis_index, -1), -1)
         n = ordered.shape[-1]
@@ -149,10 +153,10 @@ def _sem(a: Any, axis: int | None, ddof: int, omitting: bool, keepdims: bool) ->
         keepdims = False
     if not omitting:
         return jnp.std(a, axis, ddof=ddof, keepdims=keepdims) / jnp.sqrt(
-            jnp.array(a.shape[axis_of(axis, a.ndim)], a.dtype)
+            exact_array(a.shape[axis_of(axis, a.ndim)], a.dtype)
         )
     is_valid = ~jnp.isnan(a)
-    count = jnp.sum(is_valid, axis, keepdims=True).astype(a.dtype)
+    count = to_dtype(jnp.sum(is_valid, axis, keepdims=True), a.dtype)
     deviations = jnp.where(is_valid, a - jnp.sum(jnp.where(is_valid, a, 0), axis, keepdims=True) / count, 0)
     result = jnp.sqrt(jnp.sum(jnp.abs(deviations) ** 2, axis, keepdims=True) / (count - ddof) / count)
     return result if keepdims else jnp.squeeze(result, axis)

@@ -10,8 +10,12 @@ from .... import numpy as jnp
 from .... import tree
 from ....control.flow.fori_loop import fori_loop
 from ....control.flow.loop_api import while_loop
+from ....dtypes import promote_dtypes
+from ....ir.avals import make_aval
 from ....lax import linalg as of_lax
 from ....numpy.axes import whole_number
+from ....operations.conversion import to_dtype
+from ....operations.shapes import zeros_of
 from ...arguments import machine_epsilon, require_one_of
 from .krylov import LinearSystem, solve_with_gradient, tree_real_dot, tree_subtract
 
@@ -80,11 +84,11 @@ def _ravel_tree(x: Any) -> tuple[Any, Callable[[Any], Any]]:
     def unravel(flat: Any) -> Any:
         parts = [flat[end - leaf.size : end] for leaf, end in zip(leaves, ends, strict=True)]
         return structure.unflatten(
-            [jnp.reshape(part, leaf.shape).astype(leaf.dtype) for part, leaf in zip(parts, leaves, strict=True)]
+            [to_dtype(jnp.reshape(part, leaf.shape), leaf.dtype) for part, leaf in zip(parts, leaves, strict=True)]
         )
 
-    dtype = jnp.result_type(*(leaf.dtype for leaf in leaves))
-    return jnp.concatenate([jnp.ravel(leaf).astype(dtype) for leaf in leaves]), unravel
+    dtype = promote_dtypes(tuple((leaf.dtype, False) for leaf in leaves))[0]
+    return jnp.concatenate([to_dtype(jnp.ravel(leaf), dtype) for leaf in leaves]), unravel
 
 
 def _flatten_to_vector(x: Any) -> Any:
@@ -93,7 +97,7 @@ def _flatten_to_vector(x: Any) -> Any:
 
 def _tree_add(x: Any, y: Any) -> Any:
     flat, unravel = _ravel_tree(x)
-    return unravel(flat + _flatten_to_vector(y).astype(flat.dtype))
+    return unravel(flat + to_dtype(_flatten_to_vector(y), flat.dtype))
 
 
 def _matmul(x: Any, y: Any) -> Any:
@@ -106,28 +110,28 @@ def _minimize_residual(apply: Callable[[Any], Any], r: Any, size: int) -> Any:
     ``apply`` multiplies a vector by A; ``size`` is the number of vectors in the span.
     """
     length = jnp.sqrt(jnp.real(jnp.vdot(r, r)))
-    basis = jnp.zeros((size + 1, r.shape[0]), r.dtype).at[0].set(_normalize(r, length))
-    hessenberg = jnp.zeros((size + 1, size), r.dtype)
+    basis = zeros_of(make_aval((size + 1, r.shape[0]), r.dtype)).at[0].set(_normalize(r, length))
+    hessenberg = zeros_of(make_aval((size + 1, size), r.dtype))
 
     def step(k: Any, carry: Any) -> Any:
         basis, hessenberg = carry
         v = apply(jnp.take(basis, k, 0))
         before = jnp.sqrt(jnp.real(jnp.vdot(v, v)))
-        column = jnp.zeros((size + 1,), r.dtype)
+        column = zeros_of(make_aval((size + 1,), r.dtype))
         for _ in range(2):  # twice, so that the basis stays orthogonal
             projections = _matmul(jnp.conj(basis), v)
             v, column = v - _matmul(projections, basis), column + projections
         after = jnp.sqrt(jnp.real(jnp.vdot(v, v)))
         after = jnp.where(after > 8 * machine_epsilon(r.dtype) * before, after, 0)  # Krylov space exhausted
         basis = basis.at[k + 1].set(_normalize(v, after))
-        return basis, hessenberg.at[:, k].set(column.at[k + 1].set(after.astype(r.dtype)))
+        return basis, hessenberg.at[:, k].set(column.at[k + 1].set(to_dtype(after, r.dtype)))
 
     basis, hessenberg = fori_loop(0, size, step, (basis, hessenberg))
-    residual_coordinates = jnp.zeros((size + 1,), r.dtype).at[0].set(length.astype(r.dtype))
+    residual_coordinates = zeros_of(make_aval((size + 1,), r.dtype)).at[0].set(to_dtype(length, r.dtype))
     q, triangle = of_lax.qr(hessenberg, full_matrices=False)
     # columns after the space was exhausted are zero: exclude them
     valid = jnp.abs(jnp.diagonal(triangle)) > machine_epsilon(r.dtype) * jnp.max(jnp.abs(triangle))
-    triangle = jnp.where(valid[:, None] & valid, triangle, 0) + jnp.diag(jnp.where(valid, 0, 1).astype(r.dtype))
+    triangle = jnp.where(valid[:, None] & valid, triangle, 0) + jnp.diag(to_dtype(jnp.where(valid, 0, 1), r.dtype))
     projected = jnp.where(valid, _matmul(jnp.conj(q).T, residual_coordinates), 0)
     coefficients = of_lax.triangular_solve(triangle, projected[:, None], left_side=True)[:, 0]
     return _matmul(coefficients, basis[:size])
@@ -135,4 +139,4 @@ def _minimize_residual(apply: Callable[[Any], Any], r: Any, size: int) -> Any:
 
 def _normalize(v: Any, length: Any) -> Any:
     zero = length == 0
-    return jnp.where(zero, 0, v / jnp.where(zero, 1, length).astype(v.dtype))
+    return jnp.where(zero, 0, v / to_dtype(jnp.where(zero, 1, length), v.dtype))

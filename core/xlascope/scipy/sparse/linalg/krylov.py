@@ -11,7 +11,9 @@ from .... import numpy as jnp
 from .... import tree
 from ....control.flow.loop_api import while_loop
 from ....control.rules.linear_solve import custom_linear_solve
+from ....dtypes import promote_dtypes
 from ....operations.barriers import stop_gradient
+from ....operations.conversion import to_dtype
 from ....trace.source import here
 from ....trace.values import aval_of
 from ...arguments import promote_dtypes_inexact
@@ -30,7 +32,7 @@ def tree_real_dot(x: Any, y: Any) -> Any:
 
 def tree_add_scaled(x: Any, factor: Any, y: Any) -> Any:
     """Return ``x + factor * y`` of pytrees, in the dtypes of ``x``."""
-    return tree.map(lambda a, b: a + (factor * b).astype(a.dtype), x, y)
+    return tree.map(lambda a, b: a + to_dtype(factor * b, a.dtype), x, y)
 
 
 def tree_subtract(x: Any, y: Any) -> Any:
@@ -67,7 +69,9 @@ class LinearSystem:
                 f"arrays in x0 and b of {name} must have matching shapes, got "
                 f"{[aval_of(x).shape for x in tree.leaves(self.x0)]} and {shapes}{here()}"
             )
-        self.x0 = tree.map(lambda x, y: x.astype(jnp.result_type(x.dtype, y.dtype)), self.x0, self.b)
+        self.x0 = tree.map(
+            lambda x, y: to_dtype(x, promote_dtypes(((x.dtype, False), (y.dtype, False)))[0]), self.x0, self.b
+        )
         self.size = sum(aval_of(x).size for x in tree.leaves(self.b))
         self.maxiter = 10 * self.size if maxiter is None else maxiter
         self.matvec = _as_linear_function(name, "A", A)
