@@ -92,9 +92,9 @@ def astype(self: BCOO, dtype: Any) -> BCOO:
     return with_data(self, self.data.astype(dtype))
 
 
-def sum(self: Any, axis: Any = None) -> Any:
-    """Return the sum along axes as a sparse array; the sum of all elements is dense."""
-    return sparsify(lambda x: jnp.sum(x, axis=axis))(self)
+def sum(self: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """Return the sum along axes as a sparse array; the sum of all elements is dense, unless ``keepdims``."""
+    return sparsify(lambda x: jnp.sum(x, axis=axis, keepdims=keepdims))(self)
 
 
 def _getitem(self: Any, item: Any) -> Any:
@@ -132,6 +132,18 @@ _OPERATORS: dict[str, Any] = {
     "__mul__": _binary(jnp.multiply),
     "__rmul__": _reflected_binary(jnp.multiply),
     "__truediv__": _binary(jnp.divide),
+    "__rtruediv__": _reflected_binary(jnp.divide),
+    **{
+        f"__{name}__": _binary(function)
+        for name, function in {
+            "eq": jnp.equal,
+            "ne": jnp.not_equal,
+            "lt": jnp.less,
+            "le": jnp.less_equal,
+            "gt": jnp.greater,
+            "ge": jnp.greater_equal,
+        }.items()
+    },
     "__matmul__": _binary(jnp.matmul),
     "__rmatmul__": _reflected_binary(jnp.matmul),
     "__pow__": _power,

@@ -149,10 +149,18 @@ def _div(operation: Any, x: Any, y: Any) -> BCOO:
     return multiply_by_dense(x, jnp.reciprocal(y) if jnp.issubdtype(x.dtype, np.inexact) else 1 / y)
 
 
-def _add(operation: Any, x: Any, y: Any) -> BCOO:
-    """Return the sum or difference of two sparse arrays; raise NotImplementedError unless their layouts agree."""
+def _add(operation: Any, x: Any, y: Any) -> Any:
+    """Return the sum or difference of two arrays, dense if one of them is.
+
+    Raises NotImplementedError unless the layouts of two sparse arrays agree, or both have one shape.
+    """
     if not (is_sparse(x) and is_sparse(y)):
-        raise NotImplementedError(f"the sum of a sparse and a dense array is dense: use x.todense(){here()}")
+        if x.shape != y.shape:
+            raise NotImplementedError(
+                f"the sum of a sparse array and a dense one of another shape, {x!r} and {y!r}: use x.todense(){here()}"
+            )
+        (total,) = bind(operation, *(bcoo_todense(z) if is_sparse(z) else z for z in (x, y)))
+        return total
     if x.shape != y.shape or (x.n_batch, x.n_dense) != (y.n_batch, y.n_dense):
         raise NotImplementedError(f"sums of sparse arrays whose shapes or layouts differ: {x!r} and {y!r}{here()}")
     if x.indices is y.indices:
