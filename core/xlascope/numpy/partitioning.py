@@ -8,6 +8,7 @@ import numpy as np
 
 from ..dtypes import dtype_kind, to_canonical_dtype
 from ..operations import sorting
+from ..operations.arithmetic import sub
 from ..operations.comparisons import eq, ne
 from ..operations.conversion import to_dtype
 from ..operations.indexing import take_along
@@ -62,7 +63,8 @@ def _partition_with_indices(a: Any, kth: int, axis: int, name: str) -> tuple[Any
     if not -size <= position < size:
         raise ValueError(f"kth {position} is outside of an axis of size {size}")
     position %= size
-    indices = broadcasted_iota(to_canonical_dtype(int), shape_of(a), axis)
+    wide = to_canonical_dtype(int)
+    indices = broadcasted_iota(wide, shape_of(a), axis)
     values, indices = sorting.sort([a, indices], axis, True)
     (lower, upper), (before, behind) = (_split_after(x, position, axis) for x in (values, indices))
     # the larger elements: partition returns them in descending order, argpartition by index
@@ -70,6 +72,13 @@ def _partition_with_indices(a: Any, kth: int, axis: int, name: str) -> tuple[Any
     if _can_select(a, position + 1, size):
         before = _smallest(a, position + 1, axis)
         lower = take_along(a, before, axis)
+    elif _can_select(a, size - position, size):
+        largest = _largest(a, size - position, axis)  # descending, element kth is the last of them
+        larger, at_kth = _split_after(largest, size - position - 2, axis)
+        head, index_head = (slice_in_dim(x, 0, position, axis) for x in (values, indices))
+        (behind,) = sorting.sort([larger], axis)
+        tail, index_tail = take_along(a, concatenate([at_kth, larger], axis), axis), concatenate([at_kth, behind], axis)
+        return concatenate([head, tail], axis), concatenate([index_head, to_dtype(index_tail, wide)], axis)
     return concatenate([lower, upper], axis), concatenate([to_dtype(before, aval_of(behind).dtype), behind], axis)
 
 
@@ -83,10 +92,10 @@ _MAX_SELECTED_PART = 1 / 8
 
 
 def _can_select(a: Any, count: int, size: int) -> bool:
-    """Return whether the ``count`` smallest elements along an axis of that size are found faster by ``top_k``.
+    """Return whether the ``count`` smallest or largest elements along an axis are found faster by ``top_k``.
 
-    A program that reads only these does not sort the others then. XLA selects numbers of float32, and sorts all of an
-    array of wider ones.
+    A program that reads only these does not sort all elements of the axis, ``size``, then. XLA selects numbers of
+    float32, and sorts all of an array of wider ones.
     """
     dtype = aval_of(a).dtype
     return count <= _MAX_SELECTED_PART * size and dtype.itemsize <= (4 if dtype_kind(dtype) == "f" else 2)
@@ -100,6 +109,18 @@ def _smallest(a: Any, count: int, axis: int) -> Any:
     x = to_dtype(a, _FLOAT32)
     x = select(eq(x, 0.0), full(shape_of(x), np.float32(0)), neg(x))
     return sorting.top_k(select(ne(x, x), full(shape_of(x), _NEGATIVE_NAN), x), count, axis)[1]
+
+
+def _largest(a: Any, count: int, axis: int) -> Any:
+    """Return the indices of the ``count`` largest elements in descending order: those of a stable sort, reversed.
+
+    All zeros are equal, and all NaN the largest. Of equal elements the last one comes first.
+    """
+    x = to_dtype(a, _FLOAT32)
+    x = select(eq(x, 0.0), full(shape_of(x), np.float32(0)), x)
+    x = select(ne(x, x), full(shape_of(x), np.float32(np.nan)), x)
+    positions = sorting.top_k(flip(x, axis), count, axis)[1]
+    return sub(shape_of(a)[axis] - 1, positions)
 
 
 _FLOAT32 = np.dtype(np.float32)

@@ -71,9 +71,9 @@ ORDERED = np.random.default_rng(1).permuted(np.array([SPECIAL, np.arange(-5.0, 1
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16", "int8", "int32"])
-@pytest.mark.parametrize("kth", [0, 3, 40])
-def test_the_smallest_elements_are_the_first_of_a_stable_sort(dtype: str, kth: int) -> None:
-    """However few are selected, with zeros of either sign, infinities and NaN among them."""
+@pytest.mark.parametrize("kth", [0, 3, 40, 68, 71])
+def test_the_elements_are_those_of_a_stable_sort(dtype: str, kth: int) -> None:
+    """However few are selected at either end, with zeros of either sign, infinities and NaN among them."""
     x = np.tile(ORDERED, (1, 6))
     x = np.nan_to_num(x, posinf=9, neginf=-9) if "int" in dtype else x
     x = x.astype(ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype)
@@ -82,26 +82,31 @@ def test_the_smallest_elements_are_the_first_of_a_stable_sort(dtype: str, kth: i
         values, indices = (np.asarray(f(array, kth, axis)) for f in (jnp.partition, jnp.argpartition))
         values, indices = (y if axis else y.T for y in (values, indices))
         np.testing.assert_array_equal(indices[:, : kth + 1], order[:, : kth + 1])
-        np.testing.assert_array_equal(np.sort(indices, axis=1), np.sort(order, axis=1))
+        np.testing.assert_array_equal(indices[:, kth + 1 :], np.sort(order[:, kth + 1 :], axis=1))
         for found, wanted in (
             (values[:, : kth + 1], order[:, : kth + 1]),
+            (values[:, kth + 1 :], order[:, :kth:-1]),
             (np.sort(values.astype("float32"), 1), order),
         ):
             wanted_values = np.take_along_axis(x, wanted, 1).astype("float32")
             np.testing.assert_array_equal(found.astype("float32"), wanted_values)
 
 
-def test_a_program_that_reads_the_smallest_elements_alone_sorts_nothing() -> None:
+def test_a_program_that_reads_the_smallest_or_largest_elements_alone_sorts_nothing() -> None:
     def compiled(function) -> str:
         return xs.jit(function).lower(X).compile().as_text()
 
-    for function in (lambda x: jnp.partition(x, 7)[:7], lambda x: jnp.argpartition(x, 7)[:8]):
+    of_smallest = (lambda x: jnp.partition(x, 7)[:7], lambda x: jnp.argpartition(x, 7)[:8])
+    of_largest = (lambda x: jnp.partition(x, -7)[-7:], lambda x: jnp.partition(x, -7)[-3:])
+    for function in (*of_smallest, *of_largest):
         assert not re.search(r" sort\(", compiled(function))
     assert re.search(r" sort\(", compiled(lambda x: jnp.partition(x, 7)))
 
 
-def test_the_gradient_of_the_smallest_elements_goes_to_where_they_are() -> None:
+def test_the_gradient_of_selected_elements_goes_to_where_they_are() -> None:
     x = np.random.default_rng(2).permutation(64).astype("float32")
     for count in (5, 50):
         gradient = xs.grad(lambda x, c=count: jnp.sum(jnp.partition(x, c)[: c + 1] ** 2))(x)
         np.testing.assert_array_equal(gradient, np.where(x <= count, 2 * x, 0))
+        gradient = xs.grad(lambda x, c=count: jnp.sum(jnp.partition(x, -c)[-c:] ** 2))(x)
+        np.testing.assert_array_equal(gradient, np.where(x >= 64 - count, 2 * x, 0))
