@@ -49,6 +49,10 @@ UNSUPPORTED_NAMES = {
         "numbers of the gamma distribution are no operation here", "use random.gamma"
     ),
     "errors.InconclusiveDimensionOperation": UnsupportedName("shapes have no symbols here", "trace for each shape"),
+    "debug.breakpoint": UnsupportedName(
+        "a compiled program does not stop at a line of Python",
+        "call Python's with the values that matter: debug.callback(lambda x: breakpoint(), x)",
+    ),
     "lax.psend": UnsupportedName("a send without its receive is for kernels", "use lax.ppermute"),
     "lax.precv": UnsupportedName("a receive without its send is for kernels", "use lax.ppermute"),
     "lax.ragged_all_to_all": UnsupportedName("XLA's CPU compiler has none", "use lax.all_to_all on padded blocks"),

@@ -186,6 +186,8 @@ ARGUMENTS = {
         TypeError,
         "an argument of io_callback .number 0. of type str",
     ),
+    "no format to log": (lambda: xs.debug.log(3.0), TypeError, "debug.log takes a format string first, got float"),
+    "nothing to log": (lambda: xs.debug.log("{a}", b=1.0), KeyError, "debug.log at .*no argument for its field 'a'"),
     "no format": (lambda: xs.debug.print(3.0), TypeError, "takes a format string first, got float"),
     "no positional argument": (
         lambda: xs.debug.print("{} {}", 1.0),
@@ -558,3 +560,21 @@ def test_taylor_series_pass_by() -> None:
 
     y, (first, second) = jet.jet(f, (3.0,), ((1.0, 0.0),))
     assert (float(y), float(first), float(second), seen) == (9.0, 6.0, 2.0, [3.0])
+
+
+def test_what_is_logged_goes_to_a_logger(caplog):
+    @xs.jit
+    def function(x):
+        xs.debug.log("x = {x}, {}", 2 * x, x=x)
+        return xs.vmap(lambda y: (xs.debug.log("each {}", y), y)[1])(np.arange(2, dtype=np.float32))
+
+    with caplog.at_level("INFO", logger="xlascope.debug"):
+        function(np.float32(1.5))
+        function(np.float32(2.5))
+        xs.debug.log("eager")
+        xs.debug.log(ordered=True)("as {}")("a decorator")
+    texts = [record.getMessage() for record in caplog.records if record.name == "xlascope.debug"]
+    assert sorted(texts) == sorted(
+        ["x = 1.5, 3.0", "x = 2.5, 5.0", *["each 0.0", "each 1.0"] * 2, "eager", "as a decorator"]
+    )
+    assert {record.levelname for record in caplog.records} == {"INFO"}

@@ -9,6 +9,7 @@ import pytest
 from tests import public_names
 
 import xlascope as xs
+import xlascope.debug
 import xlascope.experimental
 import xlascope.random
 import xlascope.tree_util
@@ -26,6 +27,7 @@ ATTRIBUTES = {
         (f"xlascope{room}", "of_tomorrow"): NOT_YET.format(f"{room}.of_tomorrow".lstrip("."))
         for room in ("", ".numpy", ".numpy.linalg", ".lax", ".random", ".nn", ".experimental", ".errors")
     },
+    ("xlascope.debug", "breakpoint"): "left out for good, .*debug.callback",
     ("xlascope", "jitt"): "has no attribute 'jitt'; did you mean 'jit'",
     ("xlascope.numpy", "arrange"): "did you mean 'arange', .* or 'array'",
     ("xlascope.random", "norml"): "did you mean 'normal'",

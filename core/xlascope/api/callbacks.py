@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import logging
 import re
 import string
 from collections.abc import Callable, Sequence
@@ -20,6 +21,8 @@ from ..trace.bind import bind
 from ..trace.source import user_line, where_text
 from ..trace.values import aval_of, invalid_operand_error
 from ..xla.arrays.transfers import put_on_device
+
+_log = logging.getLogger("xlascope.debug")
 
 
 def pure_callback(
@@ -133,13 +136,44 @@ def debug_print(
     """
     if fmt is None:
         return lambda text: functools.partial(debug_print, text, ordered=ordered, skip_format_check=skip_format_check)
+    _bind_text("debug.print", print, fmt, args, kwargs, ordered, skip_format_check)
+    return None
+
+
+def debug_log(
+    fmt: str | None = None,
+    *args: Any,
+    ordered: bool = False,
+    partitioned: bool = False,
+    skip_format_check: bool = False,
+    **kwargs: Any,
+) -> Any:
+    """Log the values of the arguments while the program runs: the logger ``xlascope.debug`` gets the text, as INFO.
+
+    It takes the arguments of :func:`debug_print`, and raises the same errors.
+
+    >>> import logging, sys, xlascope as xs
+    >>> logging.basicConfig(level=logging.INFO, stream=sys.stdout, format="%(name)s: %(message)s", force=True)
+    >>> xs.jit(lambda x: xs.debug.log("x = {x:.2f}", x=x))(2.0)
+    xlascope.debug: x = 2.00
+    """
+    if fmt is None:
+        return lambda text: functools.partial(debug_log, text, ordered=ordered, skip_format_check=skip_format_check)
+    _bind_text("debug.log", _log.info, fmt, args, kwargs, ordered, skip_format_check)
+    return None
+
+
+def _bind_text(
+    caller: str, write: Callable[[str], Any], fmt: Any, args: Any, kwargs: Any, ordered: bool, skip_format_check: bool
+) -> None:
+    """Let the program give the formatted values to ``write``; ``caller`` is the public function's name, for errors."""
     if not isinstance(fmt, str):
-        raise TypeError(f"debug.print takes a format string first, got {type(fmt).__name__}{where_text(user_line())}")
+        raise TypeError(f"{caller} takes a format string first, got {type(fmt).__name__}{where_text(user_line())}")
     fields = [field for _, field, _, _ in string.Formatter().parse(fmt) if field is not None]
     if not skip_format_check:
-        _check_format(fmt, args, kwargs)
-    _bind_debug("debug.print", _DebugPrinter(fmt if args or kwargs or fields else None, fmt), args, kwargs, ordered)
-    return None
+        _check_format(caller, fmt, args, kwargs)
+    printer = _DebugPrinter(write, fmt if args or kwargs or fields else None, fmt)
+    _bind_debug(caller, printer, args, kwargs, ordered)
 
 
 def effects_barrier() -> None:
@@ -150,12 +184,13 @@ def effects_barrier() -> None:
 
 
 class _DebugPrinter:
-    """Function that prints arrays as text, with NumPy's print options at the time of tracing.
+    """Function that gives arrays as text to ``write``, with NumPy's print options at the time of tracing.
 
-    ``fmt`` is a format string, or None to print ``text`` as it is.
+    ``fmt`` is a format string, or None to write ``text`` as it is.
     """
 
-    def __init__(self, fmt: str | None, text: str) -> None:
+    def __init__(self, write: Callable[[str], Any], fmt: str | None, text: str) -> None:
+        self.write = write
         self.fmt = fmt
         self.text = text
         self.options = np.get_printoptions()
@@ -163,11 +198,11 @@ class _DebugPrinter:
 
     def __call__(self, *args: Any, **kwargs: Any) -> None:
         if self.fmt is None:
-            print(self.text)
+            self.write(self.text)
             return
         args, kwargs = tree.map(_to_array, (args, kwargs))
         with np.printoptions(**self.options):
-            print(self.fmt.format(*args, **kwargs))
+            self.write(self.fmt.format(*args, **kwargs))
 
 
 def _to_array(x: Any) -> Any:
@@ -248,7 +283,7 @@ def _is_array(x: Any) -> bool:
     return True
 
 
-def _check_format(fmt: str, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
+def _check_format(caller: str, fmt: str, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
     """Raise an error unless each field of a format has an argument, and each argument a field."""
     used: set[int | str] = set()
     _collect_fields(fmt, used)
@@ -260,10 +295,10 @@ def _check_format(fmt: str, args: Sequence[Any], kwargs: dict[str, Any]) -> None
     for field in missing:
         if isinstance(field, int):
             raise IndexError(
-                f"debug.print{line}: {fmt!r} has no argument for its field {field}, it got {len(args)}. {fix}"
+                f"{caller}{line}: {fmt!r} has no argument for its field {field}, it got {len(args)}. {fix}"
             )
-        raise KeyError(f"debug.print{line}: {fmt!r} has no argument for its field {field!r}. {fix}")
-    raise ValueError(f"debug.print{line}: unused arguments {', '.join(unused)}; {fmt!r} has no field for them. {fix}")
+        raise KeyError(f"{caller}{line}: {fmt!r} has no argument for its field {field!r}. {fix}")
+    raise ValueError(f"{caller}{line}: unused arguments {', '.join(unused)}; {fmt!r} has no field for them. {fix}")
 
 
 _FIELDS = "Each argument has its field, as in debug.print('x = {x}', x=x) or debug.print('x = {}', x)."
