@@ -153,9 +153,12 @@ def debug_log(
     It takes the arguments of :func:`debug_print`, and raises the same errors.
 
     >>> import logging, sys, xlascope as xs
-    >>> logging.basicConfig(level=logging.INFO, stream=sys.stdout, format="%(name)s: %(message)s", force=True)
+    >>> logger, handler = logging.getLogger("xlascope.debug"), logging.StreamHandler(sys.stdout)
+    >>> logger.setLevel("INFO")
+    >>> logger.addHandler(handler)
     >>> xs.jit(lambda x: xs.debug.log("x = {x:.2f}", x=x))(2.0)
-    xlascope.debug: x = 2.00
+    x = 2.00
+    >>> logger.removeHandler(handler)
     """
     if fmt is None:
         return lambda text: functools.partial(debug_log, text, ordered=ordered, skip_format_check=skip_format_check)
