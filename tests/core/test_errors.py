@@ -142,7 +142,7 @@ MESSAGES = [
     ),
     (
         lambda: xs.jit(lambda i: jnp.arange(i, i + 2))(3),
-        errors.TracerIntegerConversionError,
+        errors.ConcretizationTypeError,
         ["arange: the start is the argument i", "start + xlascope.numpy.arange(n)", __file__],
     ),
     (

@@ -94,9 +94,8 @@ def test_zeta_is_differentiated_as_the_polygamma_function_that_it_is():
     zeta = xs.grad(lambda q: shapes.reduce_sum(special.zeta(2.0, q), (0,)))(q)
     polygamma = xs.grad(lambda q: shapes.reduce_sum(special.polygamma(1.0, q), (0,)))(q)
     np.testing.assert_allclose(zeta, polygamma, rtol=1e-5)
-    for first in (special.zeta, bits.nextafter):
-        with pytest.raises(NotImplementedError, match="the derivative of"):
-            xs.grad(lambda x, f=first: f(x, np.float32(2)))(2.5)
+    with pytest.raises(NotImplementedError, match="the derivative of"):
+        xs.grad(lambda x: bits.nextafter(x, np.float32(2)))(2.5)
 
 
 def test_nothing_moves_through_integers():

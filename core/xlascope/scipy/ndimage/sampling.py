@@ -63,7 +63,7 @@ def _map_coordinates(x: Any, coordinates: list[Any], fill: Any, order: int, mode
             value = jnp.where(inside, value, fill)
         total = total + (value if weight is None else value * weight)
     if dtype_kind(x.dtype) in "iub" and dtype_kind(jnp.result_type(total)) == "f":
-        total = jnp.round(total)
+        total = lax.round(total)  # halves away from zero, as in SciPy and JAX
     return jnp.asarray(total).astype(x.dtype)
 
 
