@@ -6,6 +6,7 @@ import scipy.linalg
 import scipy.signal
 
 from xlascope.scipy import linalg, signal
+from xlascope.scipy.signal.windows import make_window
 
 RANDOM = np.random.default_rng(3)
 
@@ -34,3 +35,24 @@ def test_breakpoints_of_a_trend(breakpoints, fits):
     else:
         with pytest.raises(ValueError, match="breakpoints lie within the 12 elements of the axis"):
             signal.detrend(x, bp=breakpoints)
+
+
+WINDOWS = [
+    *["boxcar", "hann", "hamming", "blackman", "nuttall", "blackmanharris", "flattop", "bartlett"],
+    *["barthann", "bohman", "cosine", "lanczos", "parzen"],
+    *["triang", "tukey", "exponential", ("hann",), ("tukey", 0.25), ("tukey", 0.0), ("tukey", 1.0), ("kaiser", 8.0)],
+    *[("gaussian", 3.0), ("general_gaussian", 1.5, 3.0), ("general_cosine", (0.3, 0.4, 0.3)), ("general_hamming", 0.7)],
+    *[("exponential", None, 2.0), ("exponential", 3.0, 2.0), "parz", "tuk", "han", "poisson"],
+]
+
+
+@pytest.mark.parametrize("window", WINDOWS)
+def test_windows_are_those_of_scipy(window):
+    for length in (1, 2, 3, 8, 9, 16, 31):
+        np.testing.assert_allclose(make_window(window, length), scipy.signal.get_window(window, length), atol=1e-12)
+
+
+@pytest.mark.parametrize("window", ["kaiser", ("tukey", 0.5, 1), ("hann", 2), "none", ("dpss", 2.0), (), 3.0])
+def test_a_window_that_is_none_says_what_windows_are(window):
+    with pytest.raises(ValueError, match=r"window .*got |does not have the parameters"):
+        make_window(window, 8)
