@@ -6,6 +6,7 @@ from typing import Any
 
 import ml_dtypes
 
+from ..numpy.creation import asarray
 from ..numpy.promotion import as_dtype, promote_args
 from ..numpy.promotion import promote_dtypes_inexact as _promote_dtypes_inexact
 from ..numpy.shaping import shape_of
@@ -22,6 +23,11 @@ def promote_args_inexact(*xs: Any) -> list[Any]:
 def promote_dtypes_inexact(*xs: Any) -> list[Any]:
     """Return arrays in a common inexact dtype, whatever their shapes."""
     return [to_array(x) for x in _promote_dtypes_inexact(xs)]
+
+
+def from_lists(x: Any) -> Any:
+    """Return nested lists of numbers as an array, for functions that take them, as in JAX; anything else as it is."""
+    return asarray(x) if isinstance(x, (list, tuple)) else x
 
 
 def to_strong_type(x: Any) -> Any:

@@ -5,7 +5,9 @@ import pytest
 import scipy.linalg
 import scipy.signal
 
-from xlascope.scipy import linalg, signal
+import xlascope.numpy as jnp
+from xlascope import tree
+from xlascope.scipy import linalg, ndimage, signal
 from xlascope.scipy.signal.windows import make_window
 
 RANDOM = np.random.default_rng(3)
@@ -56,3 +58,36 @@ def test_windows_are_those_of_scipy(window):
 def test_a_window_that_is_none_says_what_windows_are(window):
     with pytest.raises(ValueError, match=r"window .*got |does not have the parameters"):
         make_window(window, 8)
+
+
+ROWS, SIDE = [[2.0, 1.0], [1.0, 3.0]], [1.0, 2.0]
+#: Functions that take nested lists, as in jax.
+OF_LISTS = {
+    "cholesky": (ROWS,),
+    "eigh": (ROWS, [[1.0, 0.0], [0.0, 2.0]]),
+    "svd": (ROWS,),
+    "qr": (ROWS,),
+    "lu": (ROWS,),
+    "lu_factor": (ROWS,),
+    "solve_triangular": (ROWS, SIDE),
+    "eigh_tridiagonal": (SIDE, [1.0]),
+    "polar": (ROWS,),
+    "rsf2csf": (ROWS, ROWS),
+    "funm": (ROWS, jnp.exp),
+    "expm_frechet": (ROWS, ROWS),
+    "qr_multiply": (ROWS, ROWS),
+}
+
+
+@pytest.mark.parametrize("name", OF_LISTS)
+def test_nested_lists_are_matrices(name):
+    arguments = OF_LISTS[name]
+    of_arrays = [np.array(x, np.float32) if isinstance(x, list) else x for x in arguments]
+    found, wanted = (getattr(linalg, name)(*given) for given in (arguments, of_arrays))
+    tree.map(np.testing.assert_array_equal, found, wanted)
+
+
+def test_factors_and_sides_may_be_lists():
+    for solve, factors in ((linalg.cho_solve, linalg.cho_factor(ROWS)), (linalg.lu_solve, linalg.lu_factor(ROWS))):
+        np.testing.assert_allclose(solve(factors, SIDE), np.linalg.solve(ROWS, SIDE), rtol=1e-6)
+    assert ndimage.map_coordinates(SIDE, [[0.5]], 1).tolist() == [1.5]

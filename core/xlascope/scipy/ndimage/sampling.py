@@ -14,7 +14,7 @@ from ...dtypes import dtype_kind
 from ...numpy.jit_wrapped import jit_wrapped
 from ...trace.operand_coercion import to_array
 from ...trace.source import here
-from ..arguments import promote_dtypes_inexact
+from ..arguments import from_lists, promote_dtypes_inexact
 
 _MODES = ("constant", "nearest", "wrap", "mirror", "reflect")
 
@@ -38,7 +38,7 @@ def map_coordinates(input: Any, coordinates: Sequence[Any], order: int, mode: st
         raise NotImplementedError(f"map_coordinates currently requires order<=1, got {order!r}{here()}")
     if not isinstance(coordinates, (list, tuple)) and not np.ndim(coordinates):
         raise TypeError(f"coordinates are one array for each axis, got {coordinates!r}{here()}")
-    return _map_coordinates(input, list(coordinates), cval, order=int(order), mode=mode)
+    return _map_coordinates(from_lists(input), list(map(from_lists, coordinates)), cval, order=int(order), mode=mode)
 
 
 @jit_wrapped("order", "mode")
