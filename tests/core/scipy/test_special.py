@@ -10,6 +10,7 @@ import pytest
 import scipy.special
 
 import xlascope as xs
+import xlascope.numpy as jnp
 import xlascope.scipy.special as ours
 from xlascope import settings
 
@@ -275,3 +276,29 @@ def test_zeta_has_derivatives_in_its_order(dtype: Any) -> None:
         tolerance = 20 * float(np.finfo(dtype).eps)
         np.testing.assert_allclose(np.asarray(found, float), np.array(wanted, float), rtol=tolerance, atol=tolerance)
     np.testing.assert_array_equal(at_edges, [0.0, nan, nan])
+
+
+NEAR_ONE = 1 + 2.0**-13
+#: Functions whose factors overflow, cancel or have no digits left where the function itself is a usual number.
+BEYOND_THEIR_FACTORS = {
+    "i0": (ours.i0, scipy.special.i0, np.float32, [88.9, 91.0, -91.0, 4.0]),
+    "i1": (ours.i1, scipy.special.i1, np.float32, [88.9, 91.0, -91.0, 4.0]),
+    "i0 of halves": (jnp.i0, scipy.special.i0, np.float16, [11.09, -12.0, 5.0]),
+    "expi": (ours.expi, scipy.special.expi, np.float32, [85.0, 90.0, 1e4, 2e38]),
+    "zeta": (lambda x: ours.zeta(x, NEAR_ONE), lambda x: scipy.special.zeta(x, NEAR_ONE), np.float32, [1e3, 5e3, 1e6]),
+    "zeta below one": (lambda x: ours.zeta(x, 0.5), lambda x: scipy.special.zeta(x, 0.5), np.float32, [20.0, 5e3]),
+    "sinc": (jnp.sinc, np.sinc, np.float16, [453.25, 20880.0, 0.0, 0.5]),
+    "squareplus": (xs.nn.squareplus, lambda x: 2 / (np.sqrt(x * x + 4) - x), np.float32, [-1e4, -50.0, -1e20, 3.0]),
+    "squareplus of halves": (xs.nn.squareplus, lambda x: 2 / (np.sqrt(x * x + 4) - x), np.float16, [-300.0, -9.0]),
+}
+
+
+@pytest.mark.parametrize("name", BEYOND_THEIR_FACTORS)
+def test_values_where_factors_have_none(name: str) -> None:
+    function, oracle, dtype, points = BEYOND_THEIR_FACTORS[name]
+    x = np.array(points, dtype)
+    with np.errstate(all="ignore"):
+        wanted = oracle(x.astype(float)).astype(dtype)
+    tolerance = float(np.finfo(dtype).eps)
+    for found in (function(x), xs.jit(function)(x)):
+        np.testing.assert_allclose(np.asarray(found), wanted, rtol=20 * tolerance, atol=tolerance * 1e-2)

@@ -265,10 +265,14 @@ def zeta(x: Any, q: Any = None) -> Any:
     is_unit = bitwise_and(x_is_infinite, eq(q, 1.0))
     edge = bitwise_or(bitwise_or(vanishes, grows), is_unit)
     limit = select(grows, full_like(x, math.inf), select(is_unit, full_like(x, 1.0), full_like(x, 0.0)))
-    s, q_safe = select(edge, full_like(x, 2.0), x), select(edge, full_like(q, 2.0), q)
+    # the first term is all of a sum of high order; XLA has NaN there
+    is_high = bitwise_and(gt(x, 1e4 if aval_of(x).dtype.itemsize == 8 else 1e3), gt(q, 0.0))
+    first = pow(select(is_high, q, full_like(q, 1.0)), neg(select(is_high, x, full_like(x, 1.0))))
+    edge_or_high = bitwise_or(edge, is_high)
+    s, q_safe = (select(edge_or_high, full_like(y, 2.0), y) for y in (x, q))
     inside = _hurwitz_by_reflection(special.zeta, s, q_safe, s, full_like(s, 1.0), _alternating_sign(s))
     unknown = bitwise_and(lt(q_safe, 0.0), ne(s, floor(s)))
-    return select(edge, limit, select(unknown, full_like(x, math.nan), inside))
+    return select(edge, limit, select(is_high, first, select(unknown, full_like(x, math.nan), inside)))
 
 
 def factorial(n: Any, exact: bool = False) -> Any:

@@ -46,12 +46,18 @@ def i1(x: Any) -> Any:
 
 @custom_jvp
 def _i0(x: Any) -> Any:
-    return mul(exp(abs(x)), bessel.bessel_i0e(x))
+    return _grow(x, bessel.bessel_i0e(x))
 
 
 @custom_jvp
 def _i1(x: Any) -> Any:
-    return mul(exp(abs(x)), bessel.bessel_i1e(x))
+    return _grow(x, bessel.bessel_i1e(x))
+
+
+def _grow(x: Any, scaled: Any) -> Any:
+    """Return e^|x| times ``scaled``, in two factors: the product is finite where e^|x| is not."""
+    growth = exp(mul(abs(x), 0.5))
+    return mul(mul(growth, scaled), growth)
 
 
 @_i0.defjvp
