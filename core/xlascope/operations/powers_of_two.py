@@ -14,7 +14,10 @@ from .extremes import clamp
 from .operand_values import dtype_of, typed_scalar
 from .rounding import floor
 
-_INTEGERS = {np.dtype(np.float32): np.dtype(np.int32), np.dtype(np.float64): np.dtype(np.int64)}
+_INTEGERS: dict[np.dtype[Any], np.dtype[Any]] = {
+    np.dtype(np.float32): np.dtype(np.int32),
+    np.dtype(np.float64): np.dtype(np.int64),
+}
 
 
 def split_exponent(x: Any) -> tuple[Any, Any]:

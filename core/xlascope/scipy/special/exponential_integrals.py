@@ -215,7 +215,8 @@ def _expi(x: Any) -> Any:
 @_expi.defjvp
 def _expi_jvp(primals: Any, tangents: Any) -> Any:
     (x,), (t,) = primals, tangents
-    return _expi(x), t * (exp(x) / x)
+    growth = exp(x / 2)  # e^x in two factors, where e^x overflows and e^x/x does not
+    return _expi(x), t * (growth / x * growth)
 
 
 @jit_wrapped()

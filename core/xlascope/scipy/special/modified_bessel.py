@@ -72,5 +72,5 @@ def _i1_jvp(primals: Any, tangents: Any) -> Any:
     y = _i1(x)
     zero = eq(x, 0.0)
     ones = full_like(x, 1.0)
-    slope = sub(_i0(x), div(y, select(zero, ones, x)))
+    slope = _grow(x, sub(bessel.bessel_i0e(x), div(bessel.bessel_i1e(x), select(zero, ones, x))))
     return y, mul(t, select(zero, full_like(x, 0.5), slope))
