@@ -111,15 +111,16 @@ def _start_indices(operand: Any, start_indices: Any, negative: Negative) -> list
 def _with_one_dtype(indices: Sequence[Any]) -> tuple[np.dtype[Any] | None, list[Any]]:
     """Return the dtype for Python integers among start indices, None for the default, and the indices.
 
-    Arrays of several dtypes, or of one that is too narrow for the size of an axis, are converted.
+    Arrays of a dtype that may be too narrow for the size of an axis are converted to int32. Those of several dtypes are
+    returned as they are, for the operation to refuse.
     """
     dtypes = {aval_of(i).dtype for i in indices if not isinstance(i, (int, np.integer))}
-    if dtypes <= {_INT32} or any(dtype_kind(dtype) not in "iu" for dtype in dtypes):
+    if len(dtypes) != 1 or dtypes == {_INT32} or any(dtype_kind(dtype) not in "iu" for dtype in dtypes):
         return None, list(indices)
-    if len(dtypes) == 1 and max(dtype.itemsize for dtype in dtypes) >= 4:
-        return *dtypes, list(indices)
-    wide = np.dtype(np.int64) if any(dtype.itemsize == 8 for dtype in dtypes) else _INT32
-    return wide, [i if isinstance(i, (int, np.integer)) else to_dtype(i, wide) for i in indices]
+    (dtype,) = dtypes
+    if dtype.itemsize >= 4:
+        return dtype, list(indices)
+    return None, [i if isinstance(i, (int, np.integer)) else to_dtype(i, _INT32) for i in indices]
 
 
 _INT32 = np.dtype(np.int32)
