@@ -162,6 +162,32 @@ def unsupported_dtype_error(dtype: np.dtype[Any]) -> TypeError:
 PYTHON_TYPES = frozenset(_DEFAULT_DTYPES)
 
 
+def cast_on_host(x: Any, dtype: np.dtype[Any]) -> Any:
+    """Return a number or a NumPy value as a NumPy array or scalar of ``dtype``; what is too large becomes infinite.
+
+    A user's ``np.seterr(all="raise")`` is about the user's own NumPy: this never raises FloatingPointError.
+
+    >>> with np.errstate(all="raise"):
+    ...     print(cast_on_host(1e300, np.dtype("float32")))
+    inf
+    """
+    value = np.asarray(x)
+    try:
+        return value.astype(dtype)
+    except FloatingPointError:
+        with np.errstate(all="ignore"):
+            return value.astype(dtype)
+
+
+def host_array(x: Any, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """Return ``np.asarray(x, dtype)``, which raises OverflowError for a Python int; like :func:`cast_on_host`."""
+    try:
+        return np.asarray(x, dtype)
+    except FloatingPointError:
+        with np.errstate(all="ignore"):
+            return np.asarray(x, dtype)
+
+
 def dtype_kind(dtype: np.dtype[Any]) -> str:
     """Return the kind of a dtype.
 

@@ -172,7 +172,11 @@ def _reduce_segments(
         concrete_ids = np.asarray(require_known(ids, name, "how many segments there are", fix))
     if concrete_ids is not None and not concrete_ids.shape and concrete_ids < 0:
         raise ValueError(f"a segment of its own has an id of at least 0, got {concrete_ids}; say num_segments")
-    count = int(np.max(concrete_ids, initial=-1)) + 1 if concrete_ids is not None else _check_num_segments(num_segments)
+    if concrete_ids is None:
+        count = _check_num_segments(num_segments)
+    else:
+        largest = int(concrete_ids.max()) if concrete_ids.size else -1
+        count = largest + 1 if largest >= 0 else 0
     if bucket is None:
         return _reduce_bucket(op, data, ids, count, hints)
     size = whole_number(bucket, "bucket_size")

@@ -74,6 +74,8 @@ def misuses(lib):
         lambda: lib.jit(lambda i: jnp.delete(ones, i))(np.arange(2)),
         lambda: lib.jit(jnp.roots)(ones),
         lambda: lib.jit(jnp.trim_zeros)(ones),
+        lambda: lib.jit(jnp.arange)(3),
+        lambda: lib.vmap(lambda n: jnp.arange(0, n))(np.arange(3)),
         # values that are there no more
         lambda: leaked[0] + 1,
         lambda: leaked[1] + 1,

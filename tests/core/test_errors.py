@@ -93,6 +93,7 @@ MESSAGES = [
     (lambda: jnp.zeros(3).at(0), TypeError, ["brackets", "x.at[index].set(y)", __file__]),
     (lambda: jnp.array([[1, 2], [3]]), ValueError, ["different lengths", __file__, "All rows need one length: pad"]),
     (lambda: jnp.sum([1, 2]), TypeError, ["list", "2 elements", "array(", __file__]),
+    (lambda: jnp.linalg.inv([[1.0, 2.0], [3.0, 4.0]]), TypeError, ["list", "2 elements", "array(", __file__]),
     (lambda: jnp.sum(x for x in range(3)), TypeError, ["argument a of sum", "array(list("]),
     (lambda: jnp.concatenate(jnp.ones(3), jnp.ones(3)), TypeError, ["one list", "concatenate([x, y], axis=0)"]),
     (lambda: jnp.concatenate([jnp.ones((2, 3)), jnp.ones((2, 4))]), TypeError, ["f32[2,3] and f32[2,4]", __file__]),
@@ -142,7 +143,7 @@ MESSAGES = [
     ),
     (
         lambda: xs.jit(lambda i: jnp.arange(i, i + 2))(3),
-        errors.TracerIntegerConversionError,
+        errors.ConcretizationTypeError,
         ["arange: the start is the argument i", "start + xlascope.numpy.arange(n)", __file__],
     ),
     (

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..control.parallel.sharding_constraints import with_sharding_constraint
+from ..dtypes import cast_on_host
 from ..ir.avals import make_aval
 from ..operations.shapes import broadcast_in_dim
 from ..runtime.guards import explicit_transfers
@@ -71,6 +72,6 @@ def fill_on_device(value: Any, shape: tuple[int, ...], device: Any) -> Any:
     if not is_spread:
         return place_on_device(broadcast_in_dim(value, shape, ()), device)
     aval = aval_of(value)
-    number = np.asarray(value).astype(aval.dtype)
+    number = cast_on_host(value, aval.dtype)
     with explicit_transfers:
         return put_on_device(np.broadcast_to(number, shape), make_aval(shape, aval.dtype, aval.weak_type), device)

@@ -12,7 +12,9 @@ from ..control.flow.loop_api import while_loop
 from ..dtypes import dtype_kind
 from ..operations import arithmetic, dynamic_slicing, indexing, scattering
 from ..operations.comparisons import gt, lt
+from ..operations.conversion import to_dtype
 from ..operations.integer_arguments import axis_of, whole_number, whole_numbers
+from ..operations.operand_values import match, typed_scalar
 from ..operations.reductions import reduce_max
 from ..operations.selection import select
 from ..operations.shapes import expand_dims, full, squeeze
@@ -97,18 +99,38 @@ def _start_indices(operand: Any, start_indices: Any, negative: Negative) -> list
             f"start_indices are one index for each of the {rank} axes of shape {_shape(operand)}, got "
             f"{len(start_indices)}{here()}"
         )
-    if negative is True:
-        return [_normalize_index(i, size) for i, size in zip(start_indices, _shape(operand), strict=True)]
-    allowed = _broadcast_flag(negative, rank)
-    return [
+    dtype, indices = _with_one_dtype(start_indices)
+    allowed = (True,) * rank if negative is True else _broadcast_flag(negative, rank)
+    starts = [
         _normalize_index(i, size) if is_allowed else _require_nonnegative(i)
-        for i, size, is_allowed in zip(start_indices, _shape(operand), allowed, strict=True)
+        for i, size, is_allowed in zip(indices, _shape(operand), allowed, strict=True)
     ]
+    return starts if dtype is None else [typed_scalar(i, dtype) if i.__class__ is int else i for i in starts]
+
+
+def _with_one_dtype(indices: Sequence[Any]) -> tuple[np.dtype[Any] | None, list[Any]]:
+    """Return the dtype for Python integers among start indices, None for the default, and the indices.
+
+    Arrays of a dtype that may be too narrow for the size of an axis are converted to int32. Those of several dtypes are
+    returned as they are, for the operation to refuse.
+    """
+    dtypes = {aval_of(i).dtype for i in indices if not isinstance(i, (int, np.integer))}
+    if len(dtypes) != 1 or dtypes == {_INT32} or any(dtype_kind(dtype) not in "iu" for dtype in dtypes):
+        return None, list(indices)
+    (dtype,) = dtypes
+    if dtype.itemsize >= 4:
+        return dtype, list(indices)
+    return None, [i if isinstance(i, (int, np.integer)) else to_dtype(i, _INT32) for i in indices]
+
+
+_INT32 = np.dtype(np.int32)
 
 
 def _require_nonnegative(index: Any) -> Any:
-    if isinstance(index, (int, np.integer)) and index < 0:
-        raise ValueError(f"start_indices has {index} along an axis where allow_negative_indices is False{here()}")
+    if isinstance(index, (int, np.integer)):
+        if index < 0:
+            raise ValueError(f"start_indices has {index} along an axis where allow_negative_indices is False{here()}")
+        return int(index)
     return index
 
 
@@ -179,6 +201,7 @@ def dynamic_update_index_in_dim(
     """
     rank = len(_shape(operand))
     if len(_shape(update)) < rank:
+        _, update = match(operand, update)  # a Python number has the operand's dtype
         update = expand_dims(update, (axis_of(axis, rank),))
     start = index if allow_negative_indices else _clamp_to_zero(index)
     return dynamic_update_slice_in_dim(operand, update, start, axis, allow_negative_indices=allow_negative_indices)

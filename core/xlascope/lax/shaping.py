@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..dtypes import cast_on_host
 from ..ir.requested_dtypes import resolve_requested_dtype
 from ..key_types import is_key
 from ..operations import shapes, slicing
@@ -164,7 +165,7 @@ def full(shape: Sequence[int], fill_value: Any, dtype: Any = None, *, sharding: 
 
 def _convert_fill_value(fill_value: Any, dtype: np.dtype[Any]) -> Any:
     try:
-        return np.asarray(fill_value).astype(dtype)[()]
+        return cast_on_host(fill_value, dtype)[()]
     except OverflowError:
         raise OverflowError(f"the integer {fill_value} does not fit {dtype.name}{here()}") from None
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..api import jit
 from ..control.rules.custom_jvp import custom_jvp
+from ..dtypes import dtype_kind
 from ..numpy import logic, reductions, transcendental, ufuncs
 from ..numpy.axes import axis_of, to_static_axis
 from ..numpy.promotion import as_dtype, promote_inexact
@@ -204,5 +205,10 @@ def squareplus(x: Any, b: Any = 4) -> Any:
     >>> print(xs.nn.squareplus(0.0))
     1.0
     """
+    dtype = aval_of(x).dtype
+    if dtype_kind(dtype) == "f" and dtype.itemsize < 4 and isinstance(b, (int, float)):
+        return as_dtype(squareplus(as_dtype(x, np.dtype(np.float32)), b), dtype)  # the square would overflow
     root = transcendental.sqrt(ufuncs.add(ufuncs.square(x), b))
-    return ufuncs.true_divide(ufuncs.add(x, root), 2)
+    # below zero the sum cancels; its product with root - x is b
+    below = ufuncs.true_divide(b, ufuncs.multiply(ufuncs.subtract(root, x), 2))
+    return logic.where(logic.less(x, 0), below, ufuncs.true_divide(ufuncs.add(x, root), 2))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import dtype_kind
+from ..dtypes import cast_on_host, dtype_kind
 from ..operations import slicing
 from ..operations.complex_numbers import real_dtype
 from ..operations.conversion import to_dtype
@@ -122,7 +122,7 @@ def _pad_constant(array: Any, pairs: PadWidths, values: Any) -> Any:
         config = [(0, 0, 0)] * len(pairs)
         for value, triple in ((before, (low, 0, 0)), (after, (0, high, 0))):
             config[axis] = triple
-            array = slicing.pad(array, value.astype(dtype), config)
+            array = slicing.pad(array, cast_on_host(value, dtype)[()], config)
     return array
 
 

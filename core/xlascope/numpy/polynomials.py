@@ -242,15 +242,19 @@ def i0(x: Any) -> Any:
 
 @custom_jvp
 def _i0(x: Any) -> Any:
-    growth = transcendental.exp(ufuncs.abs(x))
-    return index_construction.where(growth == math.inf, growth, ufuncs.multiply(growth, bessel_i0e(x)))
+    return index_construction.where(ufuncs.abs(x) == math.inf, math.inf, _grow(x, bessel_i0e(x)))
+
+
+def _grow(x: Any, scaled: Any) -> Any:
+    """Return e^|x| times ``scaled``, in two factors: the product is finite where e^|x| is not."""
+    growth = transcendental.exp(ufuncs.multiply(ufuncs.abs(x), 0.5))
+    return ufuncs.multiply(ufuncs.multiply(growth, scaled), growth)
 
 
 @_i0.defjvp
 def _i0_jvp(primals: Any, tangents: Any) -> Any:
     (x,), (t,) = primals, tangents
-    of_order_one = ufuncs.multiply(transcendental.exp(ufuncs.abs(x)), bessel_i1e(x))
-    return _i0(x), ufuncs.multiply(t, of_order_one)
+    return _i0(x), ufuncs.multiply(t, _grow(x, bessel_i1e(x)))
 
 
 def kaiser(M: int, beta: Any) -> Any:

@@ -250,9 +250,9 @@ def as_dtype(x: Any, dtype: np.dtype[Any], weak: bool = False) -> Any:
     if aval.dtype == dtype:
         return x if aval.weak_type <= weak or not hasattr(x, "aval") else to_dtype(x, dtype)
     if isinstance(x, np.generic) and not weak and (KINDS[dtype] in "fc" or KINDS[aval.dtype] not in "fc"):
-        return x.astype(dtype)
+        return dtypes.cast_on_host(x, dtype)[()]
     if x.__class__ is Literal:
-        return Literal(np.asarray(x.val).astype(dtype)[()], make_aval((), dtype, weak and aval.weak_type))
+        return Literal(dtypes.cast_on_host(x.val, dtype)[()], make_aval((), dtype, weak and aval.weak_type))
     return to_dtype(x, dtype, weak)
 
 

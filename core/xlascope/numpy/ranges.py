@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import dtype_kind
-from ..errors import TracerIntegerConversionError
+from ..errors import ConcretizationTypeError
 from ..ir.avals import make_aval
 from ..ir.requested_dtypes import resolve_requested_dtype
 from ..lax.device_argument import with_device
@@ -76,7 +76,9 @@ def _traced_size_error(name: str, x: TracerBase, is_window: bool) -> Exception:
         "traced."
     )
     fix = "If you know the length n, write start + xlascope.numpy.arange(n)." if is_window else integer_advice(x)
-    return TracerIntegerConversionError(compose_message(problem, fix))
+    error = ConcretizationTypeError(compose_message(problem, fix))
+    error.page = "TracerIntegerConversionError"  # which is about sizes
+    return error
 
 
 def _require_count(num: Any, name: str = "num") -> int:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from ..control.rules.custom_jvp import custom_jvp
 from ..dtypes import dtype_kind
 from ..operations import arithmetic, exponentials, extremes, trigonometry
@@ -329,7 +331,13 @@ _SINC_SERIES = [(-1) ** k / math.factorial(2 * k + 1) for k in range(12)]
 
 @jit_wrapped()
 def _sinc(x: Any) -> Any:
-    """Return sin(a) / a for a = πx; near zero by its series, since the quotient's derivatives cancel there."""
+    """Return sin(a) / a for a = πx; near zero by its series, since the quotient's derivatives cancel there.
+
+    Narrow floats are computed in float32: in them the angle has no digit left, and overflows.
+    """
+    dtype = aval_of(x).dtype
+    if dtype_kind(dtype) == "f" and dtype.itemsize < 4:
+        return as_dtype(_sinc(as_dtype(x, np.dtype(np.float32))), dtype)
     angle = mul(x, math.pi)
     is_small = lt(arithmetic.abs(angle), 1.0)
     squared = square(select(is_small, angle, 0.0))

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 
 from .. import tree
-from ..dtypes import to_canonical_dtype
+from ..dtypes import host_array, to_canonical_dtype
 from ..ir.avals import NO_AXES, ShapedArray, make_aval
 from ..ir.effects import DEBUG, IO, ORDERED_DEBUG, ORDERED_IO, Effects
 from ..ir.markers import NOT_MAPPED
@@ -123,7 +123,7 @@ class HostFunction:
                 f"{self.api_name}: the callback {self.name} has to return what result_shape_dtypes says, "
                 f"{aval.str_short()}; it returned {value.dtype.name}[{','.join(map(str, value.shape))}]"
             )
-        return np.asarray(value, aval.dtype, order="C")
+        return np.asarray(host_array(value, aval.dtype), order="C")
 
 
 class PerExampleCallback:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import is_differentiable, is_integer
+from ..dtypes import dtype_kind, is_differentiable, is_integer
 from ..ir.jaxpr import Literal
 from ..records.traits import DIVISION, TRANSCENDENTAL
 from ..trace.bind import bind1, bind_inexact
@@ -19,7 +19,9 @@ from .bits import bitwise_and
 from .comparisons import eq
 from .conversion import to_dtype
 from .elementwise import Binary
+from .formula_operations import emit_formula
 from .operand_values import match
+from .powers_of_two import split_exponent
 from .selection import select
 from .tangent_arithmetic import broadcast_to_result
 
@@ -40,18 +42,25 @@ def exp(x: Any, *, accuracy: Tolerance | AccuracyMode | None = None) -> Any:
 
 
 class Exp2(Accurate, name="exp2"):
-    """Elementwise power of 2, 2 to the power x."""
+    """Elementwise power of 2, 2 to the power x: exact for whole x, where the exponential of x log(2) is not."""
 
     hlo = "stablehlo.exponential"
     is_undefined_at_nan = True
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         (aval,) = builder.out_avals
+        if dtype_kind(aval.dtype) == "f" and self.accuracy is None:
+            return emit_formula(builder, _exp2_formula, operands)
         scaled = builder.emit1("stablehlo.multiply", [operands[0], builder.constant(math.log(2.0), aval)], aval)
         return super().to_stablehlo(builder, [scaled])
 
     def derivative(self, x: Any, y: Any, t: Any) -> Any:
         return mul(mul(t, y), math.log(2.0))
+
+
+def _exp2_formula(x: Any) -> Any:
+    rest, scale = split_exponent(x)
+    return mul(exp(mul(rest, math.log(2.0))), scale)
 
 
 def exp2(x: Any, *, accuracy: Tolerance | AccuracyMode | None = None) -> Any:

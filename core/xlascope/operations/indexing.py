@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..dtypes import dtype_kind, iinfo, is_differentiable
+from ..dtypes import cast_on_host, dtype_kind, iinfo, is_differentiable
 from ..ir.avals import ShapedArray, make_aval
 from ..ir.markers import NOT_MAPPED, ZERO
 from ..ir.operation import Operation
@@ -80,7 +80,7 @@ class Gather(Operation, name="gather"):
             return blocks  # type: ignore[no-any-return]
         (out,) = builder.out_avals
         fill = default_fill(out.dtype) if self.fill_value is None else self.fill_value
-        filling = builder.constant(np.asarray(fill).astype(out.dtype), out)
+        filling = builder.constant(cast_on_host(fill, out.dtype), out)
         return builder.emit("stablehlo.select", [self._is_inside(builder, operands[1]), *blocks, filling])  # type: ignore[no-any-return]
 
     def _is_inside(self, builder: Any, indices: Any) -> Any:
@@ -176,7 +176,7 @@ class Gather(Operation, name="gather"):
 def default_fill(dtype: np.dtype[Any]) -> Any:
     """Return the fill value of a dtype: NaN, the smallest signed integer, the largest unsigned integer, or true."""
     if is_differentiable(dtype):
-        return np.asarray(np.nan).astype(dtype)[()]
+        return cast_on_host(np.nan, dtype)[()]
     if dtype_kind(dtype) == "b":
         return np.True_
     limits = iinfo(dtype)

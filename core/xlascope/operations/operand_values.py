@@ -7,7 +7,16 @@ from typing import Any
 import numpy as np
 
 from ..cache_keys import scalar_bits
-from ..dtypes import NARROWED_DTYPES, dtype_kind, finfo, iinfo, is_floating, python_scalar_type, to_canonical_dtype
+from ..dtypes import (
+    NARROWED_DTYPES,
+    cast_on_host,
+    dtype_kind,
+    finfo,
+    iinfo,
+    is_floating,
+    python_scalar_type,
+    to_canonical_dtype,
+)
 from ..ir.avals import ShapedArray, make_aval
 from ..key_types import is_key
 from ..lru_cache import FastLRUCache
@@ -41,7 +50,7 @@ def numpy_scalar(value: Any, dtype: np.dtype[Any]) -> Any:
         cached = _scalars.promote(key)
     if cached is not None:
         return cached
-    scalar = np.asarray(_clamp_to_integer(value, dtype) if value.__class__ is float else value).astype(dtype)[()]
+    scalar = cast_on_host(_clamp_to_integer(value, dtype) if value.__class__ is float else value, dtype)[()]
     # The parts of a complex zero have signs, which the key does not distinguish.
     return scalar if value.__class__ is complex else _scalars.insert(key, scalar)
 
@@ -144,7 +153,7 @@ def dtype_of(x: Any) -> np.dtype[Any]:
 
 def has_infinity(dtype: np.dtype[Any]) -> bool:
     """Return whether a floating-point dtype has infinities; some of the narrow ones have none."""
-    return bool(np.isinf(np.asarray(np.inf).astype(dtype).astype(np.float64)))
+    return bool(np.isinf(cast_on_host(np.inf, dtype).astype(np.float64)))
 
 
 def lowest(dtype: np.dtype[Any]) -> Any:

@@ -20,6 +20,7 @@ from .selection import select
 from .shapes import full
 from .tangent_arithmetic import broadcast_to_result, neg
 from .trigonometry import sin
+from .zeta_derivative import zeta_derivative
 
 
 class Erf(Unary, name="erf"):
@@ -148,7 +149,7 @@ class Zeta(Binary, name="zeta"):
     kinds = "f"
 
     def derivative_left(self, x: Any, y: Any, z: Any, t: Any) -> Any:
-        raise NotImplementedError("the derivative of zeta in its first operand; take that for a constant")
+        return mul(broadcast_to_result(t, z), zeta_derivative(broadcast_to_result(x, z), broadcast_to_result(y, z)))
 
     def derivative_right(self, x: Any, y: Any, z: Any, t: Any) -> Any:
         return mul(broadcast_to_result(t, z), mul(neg(x), zeta(add(x, 1.0), y)))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import iinfo, to_canonical_dtype
+from ..dtypes import cast_on_host, iinfo, to_canonical_dtype
 from ..operations.comparisons import lt
 from ..operations.reductions import reduce_or
 from ..operations.shapes import broadcast_in_dim, squeeze
@@ -40,7 +40,7 @@ def broadcast_parameter(x: Any, shape: tuple[int, ...], dtype: np.dtype[Any], us
 def filled_like(like: Any, value: Any) -> Any:
     """Return an array of one value, with the shape and dtype of ``like``."""
     aval = aval_of(like)
-    scalar = np.array(value).astype(aval.dtype)[()]
+    scalar = cast_on_host(value, aval.dtype)[()]
     return broadcast_in_dim(scalar, aval.shape, ()) if aval.shape else scalar
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import ml_dtypes
 
 from ..ir.jaxpr import Literal
+from ..numpy.creation import asarray
 from ..numpy.promotion import as_dtype, promote_args
 from ..numpy.promotion import promote_dtypes_inexact as _promote_dtypes_inexact
 from ..numpy.shaping import shape_of
@@ -34,6 +35,11 @@ def _to_array(x: Any) -> Any:
 def to_array_in_dtype(x: Any, dtype: Any) -> Any:
     """Return an array in the dtype of another one, whatever enable_x64 is."""
     return _to_array(as_dtype(x, dtype))
+
+
+def from_lists(x: Any) -> Any:
+    """Return nested lists of numbers as an array, for functions that take them, as in JAX; anything else as it is."""
+    return asarray(x) if isinstance(x, (list, tuple)) else x
 
 
 def to_strong_type(x: Any) -> Any:

@@ -300,6 +300,11 @@ def _short_repr(x: Any) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
+def _holds_tracers(x: Any) -> bool:
+    """Return whether nested lists hold a tracer, as those do that a compiled function of the library was given."""
+    return any(map(_holds_tracers, x)) if isinstance(x, (list, tuple)) else isinstance(x, TracerBase)
+
+
 def invalid_result_error(
     x: Any, path: str, name: str, kind: str = "a traced function", definition: str = ""
 ) -> TypeError:
@@ -343,7 +348,7 @@ def invalid_operand_error(
         return error
     kind = type(x).__name__ if not isinstance(x, np.ndarray) else f"numpy array of dtype {x.dtype}"
     text = _short_repr(x)
-    if isinstance(x, (list, tuple)) and any(isinstance(element, TracerBase) for element in x):
+    if isinstance(x, (list, tuple)) and _holds_tracers(x):
         # the repr of tracers would not help the user
         text = f"it has {len(x)} element{'' if len(x) == 1 else 's'}"
     problem = f"{role} of type {kind} is not a valid array: {text}."

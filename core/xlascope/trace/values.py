@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..dtypes import cast_on_host
 from ..ir.avals import ShapedArray, make_aval
 from ..ir.jaxpr import Literal, Var
 from ..runtime.boot import enable_x64
@@ -74,7 +75,7 @@ def aval_of(x: Any) -> ShapedArray:
 
 def scalar_literal(x: Any, aval: ShapedArray) -> Literal:
     """Return a literal of type ``aval`` for a scalar; raise OverflowError for an integer too wide for the type."""
-    value = integer_array(x, aval.dtype) if x.__class__ is int else np.asarray(x).astype(aval.dtype)
+    value = integer_array(x, aval.dtype) if x.__class__ is int else cast_on_host(x, aval.dtype)
     return Literal(value[()], aval)
 
 

@@ -1,6 +1,7 @@
 """custom_jvp outside of jit: who is called with what. Its values under transformations are in jvp_programs.py."""
 
 import functools
+import inspect
 
 import numpy as np
 import pytest
@@ -129,6 +130,27 @@ def test_defaults_that_are_given_by_name_only_stay_the_functions_own(kind, funct
         assert xs.vmap(ruled)(np.full(2, x, np.float32)).tolist() == [12.0, 12.0]
         with pytest.raises(TypeError, match="scale cannot be given by name"):
             ruled(x, scale=1.0)
+
+
+@pytest.mark.parametrize("kind", ["jvp", "vjp"])
+def test_defaults_stay_what_they_are_written_as_in_a_trace(kind):
+    """``keepdims=False`` is a truth value of Python for the function and its rule, and nothing that a trace knows."""
+    if kind == "jvp":
+        ruled = xs.custom_jvp(jnp.sum)
+        ruled.defjvp(lambda primals, tangents: (jnp.sum(*primals), 7.0 * jnp.sum(tangents[0])))
+    else:
+        ruled = xs.custom_vjp(jnp.sum)
+        others = [None] * (len(inspect.signature(jnp.sum).parameters) - 1)
+        ruled.defvjp(lambda *args: (jnp.sum(*args), args[0]), lambda x, ct: (jnp.full_like(x, 7.0 * ct), *others))
+    x = np.ones((2, 3), np.float32)
+    assert ruled(x[0]) == xs.jit(ruled)(x[0]) == 3.0
+    assert xs.vmap(ruled)(x).tolist() == xs.jit(xs.vmap(ruled))(x).tolist() == [3.0, 3.0]
+    for transform in (lambda f: f, xs.jit):
+        np.testing.assert_array_equal(transform(xs.grad(ruled))(x[0]), np.full(3, 7.0))
+        np.testing.assert_array_equal(transform(xs.vmap(xs.grad(ruled)))(x), np.full((2, 3), 7.0))
+        np.testing.assert_array_equal(
+            xs.grad(lambda x, t=transform: t(xs.vmap(ruled))(x).sum())(x), np.full((2, 3), 7.0)
+        )
 
 
 def test_arguments_by_name_and_by_default() -> None:

@@ -10,6 +10,7 @@ import pytest
 import scipy.special
 
 import xlascope as xs
+import xlascope.numpy as jnp
 import xlascope.scipy.special as ours
 from xlascope import settings
 
@@ -35,7 +36,7 @@ TWO: dict[str, tuple[np.ndarray, np.ndarray]] = {
     "zeta": (POSITIVE + 1.2, OTHER),
 }
 #: What is constant in an argument, or not to be differentiated in it.
-WITHOUT = {("zeta", 0), ("gammasgn", 0)}
+WITHOUT = {("gammasgn", 0)}
 EDGES = np.array([0.0, 1.0, -1.0, np.inf, -np.inf, np.nan])
 #: At infinity, or between poles, SciPy has limits where other conventions are as good.
 OTHER_EDGES = {
@@ -261,3 +262,51 @@ def test_softmax_of_complex_numbers_and_along_a_list_of_axes() -> None:
     x = np.array([[1 + 2j, 3], [-1j, 2]], np.complex64)
     np.testing.assert_allclose(ours.softmax(x, axis=[0, 1]), scipy.special.softmax(x), rtol=1e-5)
     np.testing.assert_allclose(np.exp(ours.log_softmax(x, axis=0)), scipy.special.softmax(x, axis=0), rtol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_zeta_has_derivatives_in_its_order(dtype: Any) -> None:
+    orders, starts = np.array([(1.25, 3.0), (2.5, 0.25), (4.0, 2.0), (9.0, 100.0), (30.0, 0.75), (90.0, 2.0)], dtype).T
+    with settings.enable_x64(dtype is np.float64):
+        first = xs.vmap(xs.grad(ours.zeta))(orders, starts)
+        second = xs.vmap(xs.grad(xs.grad(ours.zeta)))(orders, starts)
+        at_edges = [float(xs.grad(ours.zeta)(dtype(s), dtype(q))) for s, q in ((inf, 2.0), (0.5, 1.0), (2.0, -1.5))]
+    for order, found in ((1, first), (2, second)):
+        wanted = [mpmath.diff(lambda s, q=q: mpmath.zeta(s, q), s, order) for s, q in zip(orders, starts, strict=True)]
+        tolerance = 20 * float(np.finfo(dtype).eps)
+        np.testing.assert_allclose(np.asarray(found, float), np.array(wanted, float), rtol=tolerance, atol=tolerance)
+    np.testing.assert_array_equal(at_edges, [0.0, nan, nan])
+
+
+NEAR_ONE = 1 + 2.0**-13
+#: Functions whose factors overflow, cancel or have no digits left where the function itself is a usual number.
+BEYOND_THEIR_FACTORS = {
+    "i0": (ours.i0, scipy.special.i0, np.float32, [88.9, 91.0, -91.0, 4.0]),
+    "i1": (ours.i1, scipy.special.i1, np.float32, [88.9, 91.0, -91.0, 4.0]),
+    "i0 of halves": (jnp.i0, scipy.special.i0, np.float16, [11.09, -12.0, 5.0]),
+    "expi": (ours.expi, scipy.special.expi, np.float32, [85.0, 90.0, 1e4, 2e38]),
+    "zeta": (lambda x: ours.zeta(x, NEAR_ONE), lambda x: scipy.special.zeta(x, NEAR_ONE), np.float32, [1e3, 5e3, 1e6]),
+    "zeta below one": (lambda x: ours.zeta(x, 0.5), lambda x: scipy.special.zeta(x, 0.5), np.float32, [20.0, 5e3]),
+    "slope of i1": (
+        xs.vmap(xs.grad(ours.i1)),
+        lambda x: scipy.special.i0(x) - scipy.special.i1(x) / x,
+        np.float32,
+        [-300.0, 91.0, 178.0],
+    ),
+    "slope of expi": (xs.vmap(xs.grad(ours.expi)), lambda x: np.exp(x) / x, np.float32, [89.5, 92.0, -3.0, 300.0]),
+    "ndtri": (ours.ndtri, scipy.special.ndtri, np.float32, [-4e-13, -1e-30, 0.0, 1e-30, 1.0]),
+    "sinc": (jnp.sinc, np.sinc, np.float16, [453.25, 20880.0, 0.0, 0.5]),
+    "squareplus": (xs.nn.squareplus, lambda x: 2 / (np.sqrt(x * x + 4) - x), np.float32, [-1e4, -50.0, -1e20, 3.0]),
+    "squareplus of halves": (xs.nn.squareplus, lambda x: 2 / (np.sqrt(x * x + 4) - x), np.float16, [-300.0, -9.0]),
+}
+
+
+@pytest.mark.parametrize("name", BEYOND_THEIR_FACTORS)
+def test_values_where_factors_have_none(name: str) -> None:
+    function, oracle, dtype, points = BEYOND_THEIR_FACTORS[name]
+    x = np.array(points, dtype)
+    with np.errstate(all="ignore"):
+        wanted = oracle(x.astype(float)).astype(dtype)
+    tolerance = float(np.finfo(dtype).eps)
+    for found in (function(x), xs.jit(function)(x)):
+        np.testing.assert_allclose(np.asarray(found), wanted, rtol=20 * tolerance, atol=tolerance * 1e-2)

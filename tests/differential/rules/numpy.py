@@ -462,6 +462,13 @@ RULES: tuple[Rule, ...] = (
         _at_the_largest,
     ),
     Rule(
+        "whole powers of two",
+        "numpy.exp2 numpy.sinc",
+        ("value", "accuracy"),
+        "Powers of two are exact for whole numbers, and angles of narrow floats are of single precision, as NumPy's.",
+        witness("NumPy"),
+    ),
+    Rule(
         "twice what there is",
         "numpy.logaddexp numpy.logaddexp2",
         ("value", "accepted only here"),

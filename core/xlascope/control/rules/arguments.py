@@ -31,6 +31,8 @@ class RuleArguments(NamedTuple):
     traced: tuple[TracerBase, ...] = ()
     #: For each argument with tracers: its number, leaves and structure, and which leaves are tracers.
     traced_places: tuple[tuple[int, list[Any], Any, list[bool]], ...] = ()
+    #: Index and value of each operand that is the default of a parameter, which the call does not pass.
+    defaults: tuple[tuple[int, Any], ...] = ()
 
     def replace_tracers(self, values: Sequence[Any]) -> RuleArguments:
         """Return the same arguments with ``values`` in place of ``traced``, the tracers within nondiff arguments."""
@@ -42,6 +44,18 @@ class RuleArguments(NamedTuple):
             replaced = [next(remaining) if hit else x for x, hit in zip(leaves, is_traced, strict=True)]
             positional[i] = structure.unflatten(replaced)
         return self._replace(positional=tuple(positional))
+
+    def restore_defaults(self, operands: Sequence[Any]) -> Sequence[Any]:
+        """Return the operands with the defaults of parameters as they are written, where a trace made tracers of them.
+
+        A function may branch on such a default (``keepdims=False``), or take it as a static argument.
+        """
+        if not self.defaults:
+            return operands
+        restored = list(operands)
+        for i, value in self.defaults:
+            restored[i] = value
+        return restored
 
     def join(self, operands: Sequence[Any]) -> list[Any]:
         """Return all arguments in order, with ``operands`` as the leaves of the differentiable ones.
@@ -69,6 +83,7 @@ def bind_rule_arguments(
     unchanged. Raises TypeError if the call does not fit the signature, passes an argument by keyword only, or has a
     differentiable argument that is not an array.
     """
+    defaulted: set[int] = set()
     if not kwargs and not nondiff_argnums and not nondiff_argnames and len(args) == _positional_count(function):
         signature = None  # the arguments already are in order
     else:
@@ -78,6 +93,7 @@ def bind_rule_arguments(
             bound = signature.bind(*args, **kwargs)
         except TypeError as error:
             raise TypeError(f"{name_of(function)}{signature}: {error}{here()}") from None
+        defaulted = {i for i, name in enumerate(signature.parameters) if name not in bound.arguments}
         bound.apply_defaults()
         if named := [name for name in bound.kwargs if name in kwargs]:  # defaults of the others are the function's own
             raise TypeError(
@@ -91,14 +107,31 @@ def bind_rule_arguments(
     elif kwargs:
         raise TypeError(f"{name_of(function)} takes arguments by position{here()}")
     normalized_argnums = normalize_argnums(nondiff_argnums, len(args), f"nondiff_argnums of {name_of(function)}")
-    differentiable_args = tuple(x for i, x in enumerate(args) if i not in normalized_argnums)
+    differentiable = [i for i in range(len(args)) if i not in normalized_argnums]
+    differentiable_args = tuple(args[i] for i in differentiable)
     operands, structure = tree.flatten(differentiable_args)
     for (path, _), x in zip(tree.leaves_with_path(differentiable_args), operands, strict=True):
         try:
             aval_of(x)
         except TypeError:
             raise invalid_operand_error(x, f"argument {tree.keystr(path)} of {name_of(function)}") from None
-    return _collect_nondiff_tracers(RuleArguments(operands, structure, args, normalized_argnums))
+    defaults = _default_operands(structure, operands, [i in defaulted for i in differentiable])
+    return _collect_nondiff_tracers(RuleArguments(operands, structure, args, normalized_argnums, defaults=defaults))
+
+
+def _default_operands(
+    structure: Any, operands: Sequence[Any], is_default: Sequence[bool]
+) -> tuple[tuple[int, Any], ...]:
+    """Return index and value of the operands that belong to arguments marked in ``is_default``.
+
+    ``structure`` is that of the tuple of arguments, ``operands`` are its leaves.
+    """
+    if not any(is_default):
+        return ()
+    marks = [
+        mark for child, mark in zip(structure.children(), is_default, strict=True) for _ in range(child.num_leaves)
+    ]
+    return tuple((i, x) for i, (x, mark) in enumerate(zip(operands, marks, strict=True)) if mark)
 
 
 def _collect_nondiff_tracers(arguments: RuleArguments) -> RuleArguments:

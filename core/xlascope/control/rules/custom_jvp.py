@@ -116,7 +116,7 @@ class custom_jvp(CustomDerivativeFunction):  # noqa: N801  (a decorator)
         assert self.jvp is not None
         count = len(arguments.traced)
         arguments = arguments.replace_tracers(primals[:count])
-        primals, tangents = primals[count:], tangents[count:]
+        primals, tangents = arguments.restore_defaults(primals[count:]), tangents[count:]
         rule_tangents = [
             to_rule_tangent(t, aval_of(x), self.symbolic_zeros) for x, t in zip(primals, tangents, strict=True)
         ]

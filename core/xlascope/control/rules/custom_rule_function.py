@@ -66,7 +66,8 @@ class CustomRuleFunction:
 
         def function(*operands: Any) -> list[Any]:
             call_arguments = arguments.replace_tracers(operands[:count])
-            results, structure = tree.flatten(self.fun(*call_arguments.join(operands[count:])))
+            values = arguments.restore_defaults(operands[count:])
+            results, structure = tree.flatten(self.fun(*call_arguments.join(values)))
             structures.append(structure)
             for y in results:
                 aval_of(y)

@@ -106,7 +106,7 @@ class custom_vjp(CustomDerivativeFunction):  # noqa: N801  (a decorator)
             raise _non_differentiable_error(self.fun, arguments)
         traced, operands, nonzero = list(operands[:count]), operands[count:], nonzero[count:]
         arguments = arguments.replace_tracers(traced)
-        rule_operands = operands
+        rule_operands = operands = arguments.restore_defaults(operands)
         if self.symbolic_zeros:
             rule_operands = [CustomVJPPrimal(x, m) for x, m in zip(operands, nonzero, strict=True)]
         pair = self.fwd(*arguments.join(rule_operands))

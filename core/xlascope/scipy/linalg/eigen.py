@@ -14,7 +14,7 @@ from ...operations.complex_numbers import complex_dtype
 from ...operations.conversion import to_dtype
 from ...operations.linalg.matrices import adjoint
 from ...trace.source import here
-from ..arguments import promote_dtypes_inexact, require_one_of, require_square
+from ..arguments import from_lists, promote_dtypes_inexact, require_one_of, require_square
 
 
 def eigh(
@@ -49,9 +49,9 @@ def eigh(
     if eigvals is not None:
         raise NotImplementedError(f"eigh finds all eigenvalues: eigvals has to be None, got {eigvals!r}{here()}")
     if b is None:
-        values, vectors = jnp.linalg.eigh(a, UPLO="L" if lower else "U", symmetrize_input=False)
+        values, vectors = jnp.linalg.eigh(from_lists(a), UPLO="L" if lower else "U", symmetrize_input=False)
     else:
-        values, vectors = _eigh_generalized(a, b, lower=bool(lower), kind=int(type))
+        values, vectors = _eigh_generalized(from_lists(a), from_lists(b), lower=bool(lower), kind=int(type))
     return values if eigvals_only else (values, vectors)
 
 
@@ -112,7 +112,7 @@ def eigh_tridiagonal(
         if select_range is None or len(select_range) != 2:
             raise ValueError(f"eigh_tridiagonal with select='i' takes select_range=(first, last){here()}")
         bounds = tuple(whole_number(i, "select_range") for i in select_range)
-    result = _eigh_tridiagonal(d, e, only=bool(eigvals_only), bounds=bounds)
+    result = _eigh_tridiagonal(from_lists(d), from_lists(e), only=bool(eigvals_only), bounds=bounds)
     return result[0] if eigvals_only else result
 
 
@@ -143,7 +143,7 @@ def rsf2csf(T: Any, Z: Any, check_finite: bool = True) -> tuple[Any, Any]:
     >>> print(jnp.diag(t).round(3))
     [1.+2.j 1.-2.j]
     """
-    return _rsf2csf(T, Z)
+    return _rsf2csf(from_lists(T), from_lists(Z))
 
 
 @jit_wrapped()

@@ -15,7 +15,7 @@ from ...operations.conversion import to_dtype
 from ...operations.linalg.matrices import adjoint, conjugate
 from ...operations.linalg.row_permutations import exchange_rows, invert_permutation
 from ...trace.source import here
-from ..arguments import promote_dtypes_inexact, require_one_of, require_square
+from ..arguments import from_lists, promote_dtypes_inexact, require_one_of, require_square
 
 
 def require_matrices(name: str, a: Any) -> Any:
@@ -41,7 +41,7 @@ def cholesky(a: Any, lower: bool = False, overwrite_a: bool = False, check_finit
     [[2. 1.]
      [0. 2.]]
     """
-    return _cholesky(a, lower=bool(lower))
+    return _cholesky(from_lists(a), lower=bool(lower))
 
 
 @jit_wrapped("lower")
@@ -79,7 +79,7 @@ def lu(a: Any, permute_l: bool = False, overwrite_a: bool = False, check_finite:
      [0.25 1.  ]] [[4. 4.]
      [0. 1.]]
     """
-    return _lu(a, permuted=bool(permute_l))
+    return _lu(from_lists(a), permuted=bool(permute_l))
 
 
 @jit_wrapped("permuted")
@@ -106,7 +106,7 @@ def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> t
     >>> print(exchanges)
     [1 1]
     """
-    return _lu_factor(a)
+    return _lu_factor(from_lists(a))
 
 
 @jit_wrapped()
@@ -137,7 +137,7 @@ def qr(
     """
     if mode not in ("full", "r", "economic"):
         raise ValueError(f"Unsupported QR decomposition mode {mode!r}; there are 'full', 'economic' and 'r'{here()}")
-    result = _qr(a, full=mode != "economic", pivoting=bool(pivoting))
+    result = _qr(from_lists(a), full=mode != "economic", pivoting=bool(pivoting))
     return result[1:] if mode == "r" else result
 
 
@@ -168,7 +168,9 @@ def qr_multiply(
     [5.]
     """
     require_one_of("mode of qr_multiply", mode, "right", "left")
-    return _qr_multiply(a, c, right=mode == "right", pivoting=bool(pivoting), conjugating=bool(conjugate))
+    return _qr_multiply(
+        from_lists(a), from_lists(c), right=mode == "right", pivoting=bool(pivoting), conjugating=bool(conjugate)
+    )
 
 
 @jit_wrapped("right", "pivoting", "conjugating")
@@ -199,7 +201,7 @@ def svd(
     >>> print(sl.svd(jnp.array([[3.0, 0.0], [0.0, 4.0]]), compute_uv=False))
     [4. 3.]
     """
-    result = jnp.linalg.svd(a, full_matrices=full_matrices, compute_uv=compute_uv)
+    result = jnp.linalg.svd(from_lists(a), full_matrices=full_matrices, compute_uv=compute_uv)
     return tuple(result) if compute_uv else result
 
 

@@ -16,7 +16,7 @@ from ...operations.complex_numbers import complex_dtype
 from ...operations.conversion import to_dtype
 from ...operations.linalg.matrices import adjoint, conjugate, transpose_matrices
 from ...trace.source import here
-from ..arguments import machine_epsilon, promote_dtypes_inexact, require_one_of, require_square
+from ..arguments import from_lists, machine_epsilon, promote_dtypes_inexact, require_one_of, require_square
 from .factorizations import cholesky
 
 
@@ -123,7 +123,7 @@ def cho_solve(c_and_lower: tuple[Any, bool], b: Any, overwrite_b: bool = False, 
     [1. 1.]
     """
     c, lower = _unpack_pair("cho_solve", "cho_factor", c_and_lower)
-    return _cho_solve(c, b, lower=bool(lower))
+    return _cho_solve(from_lists(c), from_lists(b), lower=bool(lower))
 
 
 def _unpack_pair(consumer: str, producer: str, value: Any) -> tuple[Any, Any]:
@@ -156,7 +156,7 @@ def lu_solve(
     """
     factors, exchanges = _unpack_pair("lu_solve", "lu_factor", lu_and_piv)
     require_one_of("trans of lu_solve", trans, 0, 1, 2)
-    return _lu_solve(factors, exchanges, b, trans=int(trans))
+    return _lu_solve(from_lists(factors), from_lists(exchanges), from_lists(b), trans=int(trans))
 
 
 @jit_wrapped("trans")
@@ -203,7 +203,9 @@ def solve_triangular(
     """
     trans_code = require_one_of("trans of solve_triangular", trans, 0, 1, 2, "N", "T", "C")
     trans_code = {"N": 0, "T": 1, "C": 2}.get(trans_code, trans_code)
-    return _solve_triangular(a, b, trans=int(trans_code), lower=bool(lower), unit=bool(unit_diagonal))
+    return _solve_triangular(
+        from_lists(a), from_lists(b), trans=int(trans_code), lower=bool(lower), unit=bool(unit_diagonal)
+    )
 
 
 @jit_wrapped("trans", "lower", "unit")

@@ -16,7 +16,7 @@ from ...numpy.matrices import identity_like
 from ...operations.conversion import to_dtype
 from ...operations.linalg.matrices import adjoint
 from ...trace.source import here
-from ..arguments import machine_epsilon, promote_dtypes_inexact, require_square
+from ..arguments import from_lists, machine_epsilon, promote_dtypes_inexact, require_square
 from .factorizations import schur
 
 #: By bytes of the real dtype: the degree of the Padé approximant and the largest norm for which it is accurate to
@@ -94,7 +94,7 @@ def expm_frechet(A: Any, E: Any, *, method: str | None = None, compute_expm: boo
     >>> print(sl.expm_frechet(jnp.zeros((1, 1)), jnp.array([[2.0]]), compute_expm=False))
     [[2.]]
     """
-    result = _expm_frechet(A, E)
+    result = _expm_frechet(from_lists(A), from_lists(E))
     return result if compute_expm else result[1]
 
 
@@ -182,7 +182,7 @@ def funm(A: Any, func: Callable[[Any], Any], disp: bool = True) -> Any:
     """
     if not isinstance(func, Callable):  # type: ignore[arg-type]
         raise TypeError(f"func of funm is a function, got {func!r}{here()}")
-    t, z = schur(_require_one_matrix("funm", A), output="complex")
+    t, z = schur(_require_one_matrix("funm", from_lists(A)), output="complex")
     values = func(jnp.diagonal(t))
     result = _matmul(_matmul(z, _parlett_recurrence(t, values)), adjoint(z))
     if disp:

@@ -12,7 +12,7 @@ from ...numpy.jit_wrapped import jit_wrapped
 from ...operations.conversion import to_dtype
 from ...operations.integer_arguments import whole_number
 from ...operations.linalg.matrices import adjoint
-from ..arguments import require_one_of
+from ..arguments import from_lists, require_one_of
 from .factorizations import require_matrices
 
 
@@ -36,7 +36,12 @@ def polar(
     require_one_of("method of polar", method, "qdwh", "svd")
     most = None if max_iterations is None else whole_number(max_iterations, "max_iterations of polar")
     by_qdwh = method == "qdwh"
-    return _polar(a, side == "right", by_qdwh, (None if eps is None else float(eps), most) if by_qdwh else (None, None))
+    return _polar(
+        from_lists(a),
+        side == "right",
+        by_qdwh,
+        (None if eps is None else float(eps), most) if by_qdwh else (None, None),
+    )
 
 
 @jit_wrapped("right", "by_qdwh", "options")

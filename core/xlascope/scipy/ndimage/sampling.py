@@ -15,7 +15,7 @@ from ...numpy.jit_wrapped import jit_wrapped
 from ...operations.conversion import to_dtype
 from ...trace.operand_coercion import to_array
 from ...trace.source import here
-from ..arguments import promote_dtypes_inexact
+from ..arguments import from_lists, promote_dtypes_inexact
 
 _MODES = ("constant", "nearest", "wrap", "mirror", "reflect")
 
@@ -39,7 +39,7 @@ def map_coordinates(input: Any, coordinates: Sequence[Any], order: int, mode: st
         raise NotImplementedError(f"map_coordinates currently requires order<=1, got {order!r}{here()}")
     if not isinstance(coordinates, (list, tuple)) and not np.ndim(coordinates):
         raise TypeError(f"coordinates are one array for each axis, got {coordinates!r}{here()}")
-    return _map_coordinates(input, list(coordinates), cval, order=int(order), mode=mode)
+    return _map_coordinates(from_lists(input), list(map(from_lists, coordinates)), cval, order=int(order), mode=mode)
 
 
 @jit_wrapped("order", "mode")
@@ -64,7 +64,7 @@ def _map_coordinates(x: Any, coordinates: list[Any], fill: Any, order: int, mode
             value = jnp.where(inside, value, fill)
         total = total + (value if weight is None else value * weight)
     if dtype_kind(x.dtype) in "iub" and dtype_kind(jnp.result_type(total)) == "f":
-        total = jnp.round(total)
+        total = lax.round(total)  # halves away from zero, as in SciPy and JAX
     return jnp.asarray(total).astype(x.dtype)
 
 

@@ -1,4 +1,4 @@
-"""Window functions, and spectra of overlapping segments of signals."""
+"""Spectra of overlapping segments of signals."""
 
 from __future__ import annotations
 
@@ -13,25 +13,7 @@ from ...numpy.axes import whole_number
 from ...trace.source import here
 from ..arguments import to_array_in_dtype
 from .detrending import detrend
-
-#: Cosine coefficients of windows, by their SciPy names.
-_COSINE_WINDOW_COEFFICIENTS = {
-    "boxcar": (1.0,),
-    "hann": (0.5, 0.5),
-    "hamming": (0.54, 0.46),
-    "blackman": (0.42, 0.5, 0.08),
-    "nuttall": (0.3635819, 0.4891775, 0.1365995, 0.0106411),
-    "blackmanharris": (0.35875, 0.48829, 0.14128, 0.01168),
-    "flattop": (0.21557895, 0.41663158, 0.277263158, 0.083578947, 0.006947368),
-}
-_WINDOW_ALIASES = {
-    "hanning": "hann",
-    "ones": "boxcar",
-    "rect": "boxcar",
-    "box": "boxcar",
-    "hamm": "hamming",
-    "black": "blackman",
-}
+from .windows import make_window
 
 
 class SegmentSpec(NamedTuple):
@@ -41,27 +23,6 @@ class SegmentSpec(NamedTuple):
     length: int
     fft_length: int
     hop_length: int
-
-
-def make_window(window: Any, length: int) -> Any:
-    """Return the weights of a periodic window of that length, given its name, as a NumPy array.
-
-    Raises ValueError for an unknown name.
-    """
-    name = window[0] if isinstance(window, tuple) and len(window) == 1 else window
-    name = _WINDOW_ALIASES.get(name, name) if isinstance(name, str) else name
-    if name in ("bartlett", "triang") and isinstance(name, str):
-        indices = np.arange(length)
-        if name == "bartlett":
-            return 1 - np.abs(2 * indices / length - 1)
-        name = None
-    if not isinstance(name, str) or name not in _COSINE_WINDOW_COEFFICIENTS:
-        raise ValueError(
-            f"a window is an array or one of {', '.join(_COSINE_WINDOW_COEFFICIENTS)}, bartlett; got {window!r}{here()}"
-        )
-    angles = 2 * np.pi * np.arange(length) / length
-    weights = _COSINE_WINDOW_COEFFICIENTS[name]
-    return sum((-1) ** k * w * np.cos(k * angles) for k, w in enumerate(weights))
 
 
 def resolve_segment_spec(

@@ -207,7 +207,7 @@ def _expi(x: Any) -> Any:
     scaled = where(u > 1 / 12, evaluate_chebyshev_on(u, 1 / 12, 1 / 6, fits.EI_MIDDLE), high)
     # e^x in two factors, where e^x overflows and e^x/x does not
     half = where(x > 80, x / 2, 0.0)
-    large = where(x == math.inf, x, exp(x - half) * u * scaled * exp(half))
+    large = where(x > 1000, math.inf, exp(x - half) * u * scaled * exp(half))
     result = where(x > 6, large, where(x > 0, small, -_exp1(-x)))
     return where(x == x, where(x == 0, -math.inf, result), x)
 
@@ -215,7 +215,8 @@ def _expi(x: Any) -> Any:
 @_expi.defjvp
 def _expi_jvp(primals: Any, tangents: Any) -> Any:
     (x,), (t,) = primals, tangents
-    return _expi(x), t * (exp(x) / x)
+    growth = exp(x / 2)  # e^x in two factors, where e^x overflows and e^x/x does not
+    return _expi(x), t * (growth / x * growth)
 
 
 @jit_wrapped()

@@ -221,24 +221,28 @@ def polygamma(n: Any, x: Any) -> Any:
     x = select(at_end, full_like(x, 1.0), x)
     sign = neg(_alternating_sign(order))
     size = exp(special.lgamma(add(order, 1.0)))
-    result = _hurwitz_by_reflection(lambda y: special.polygamma(order, y), x, add(order, 1.0), mul(sign, size), sign)
+    result = _hurwitz_by_reflection(special.polygamma, order, x, add(order, 1.0), mul(sign, size), sign)
     return select(at_end, limit, result)
 
 
-def _hurwitz_by_reflection(function: Callable[[Any], Any], x: Any, power: Any, factor: Any, sign: Any) -> Any:
+def _hurwitz_by_reflection(
+    function: Callable[[Any, Any], Any], order: Any, x: Any, power: Any, factor: Any, sign: Any
+) -> Any:
     """Return a multiple of the Hurwitz zeta function; for x below -3 by reflection.
 
-    ``function``, XLA's implementation, computes it accurately above -3: ``factor`` times Σ (x + k)^-s for k = 0, 1, …,
-    where the integer s is ``power`` and ``sign`` is (-1)^s. The sum over all integers k has the period 1, so that it is
-    the same for x and r = x - round(x). At poles the result is that of ``function``.
+    ``function``, XLA's implementation, takes ``order`` and x. Above -3 it is accurate: ``factor`` times Σ (x + k)^-s
+    for k = 0, 1, …, where s is ``power``. Below, s is an integer, and ``sign`` is (-1)^s. The sum over all integers has
+    period 1, so that it is the same for x and r = x - round(x). At poles the result is that of ``function``.
     """
     negative = bitwise_and(lt(x, -3.0), ne(x, floor(x)))
     inside = select(negative, x, full_like(x, -3.25))
     r = sub(inside, floor(add(inside, 0.5)))
-    plain = function(select(negative, sub(1.0, inside), x))
-    distance = mul(mul(factor, select(lt(r, 0.0), sign, full_like(r, 1.0))), pow(abs(r), neg(power)))
-    below = mul(sign, sub(function(sub(1.0, r)), plain))
-    return select(negative, add(add(distance, function(add(1.0, r))), below), plain)
+    plain = function(order, select(negative, sub(1.0, inside), x))
+    # above -3 what is not used has to be finite, for derivatives
+    order, exponent = (select(negative, y, full_like(y, 2.0)) for y in (order, neg(power)))
+    distance = mul(mul(factor, select(lt(r, 0.0), sign, full_like(r, 1.0))), pow(abs(r), exponent))
+    below = mul(sign, sub(function(order, sub(1.0, r)), plain))
+    return select(negative, add(add(distance, function(order, add(1.0, r))), below), plain)
 
 
 @jit_wrapped()
@@ -261,10 +265,14 @@ def zeta(x: Any, q: Any = None) -> Any:
     is_unit = bitwise_and(x_is_infinite, eq(q, 1.0))
     edge = bitwise_or(bitwise_or(vanishes, grows), is_unit)
     limit = select(grows, full_like(x, math.inf), select(is_unit, full_like(x, 1.0), full_like(x, 0.0)))
-    s, q_safe = select(edge, full_like(x, 2.0), x), select(edge, full_like(q, 2.0), q)
-    inside = _hurwitz_by_reflection(lambda y: special.zeta(s, y), q_safe, s, full_like(s, 1.0), _alternating_sign(s))
+    # the first term is all of a sum of high order; XLA has NaN there
+    is_high = bitwise_and(gt(x, 1e4 if aval_of(x).dtype.itemsize == 8 else 1e3), gt(q, 0.0))
+    first = pow(select(is_high, q, full_like(q, 1.0)), neg(select(is_high, x, full_like(x, 1.0))))
+    edge_or_high = bitwise_or(edge, is_high)
+    s, q_safe = (select(edge_or_high, full_like(y, 2.0), y) for y in (x, q))
+    inside = _hurwitz_by_reflection(special.zeta, s, q_safe, s, full_like(s, 1.0), _alternating_sign(s))
     unknown = bitwise_and(lt(q_safe, 0.0), ne(s, floor(s)))
-    return select(edge, limit, select(unknown, full_like(x, math.nan), inside))
+    return select(edge, limit, select(is_high, first, select(unknown, full_like(x, math.nan), inside)))
 
 
 def factorial(n: Any, exact: bool = False) -> Any:

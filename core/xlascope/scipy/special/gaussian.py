@@ -150,6 +150,7 @@ def _ndtri(p: Any) -> Any:
         middle = select(
             valid, _newton_step(select(valid, q, full_like(q, 0.5)), select(valid, middle, full_like(q, 0.0))), middle
         )
+    middle = select(lt(q, 0.0), full_like(q, math.nan), middle)  # 2q - 1 rounds to -1
     lower_value = select(bitwise_and(tail, gt(q, 0.0)), x, middle)
     return select(upper, neg(lower_value), lower_value)
 

@@ -46,12 +46,18 @@ def i1(x: Any) -> Any:
 
 @custom_jvp
 def _i0(x: Any) -> Any:
-    return mul(exp(abs(x)), bessel.bessel_i0e(x))
+    return _grow(x, bessel.bessel_i0e(x))
 
 
 @custom_jvp
 def _i1(x: Any) -> Any:
-    return mul(exp(abs(x)), bessel.bessel_i1e(x))
+    return _grow(x, bessel.bessel_i1e(x))
+
+
+def _grow(x: Any, scaled: Any) -> Any:
+    """Return e^|x| times ``scaled``, in two factors: the product is finite where e^|x| is not."""
+    growth = exp(mul(abs(x), 0.5))
+    return mul(mul(growth, scaled), growth)
 
 
 @_i0.defjvp
@@ -66,5 +72,5 @@ def _i1_jvp(primals: Any, tangents: Any) -> Any:
     y = _i1(x)
     zero = eq(x, 0.0)
     ones = full_like(x, 1.0)
-    slope = sub(_i0(x), div(y, select(zero, ones, x)))
+    slope = _grow(x, sub(bessel.bessel_i0e(x), div(bessel.bessel_i1e(x), select(zero, ones, x))))
     return y, mul(t, select(zero, full_like(x, 0.5), slope))

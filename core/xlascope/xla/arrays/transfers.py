@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from jaxlib import _jax, xla_client
 
+from ...dtypes import cast_on_host
 from ...ir.avals import ShapedArray, physical_aval, with_explicit_sharding
 from ...ir.requested_dtypes import HOW_TO_ENABLE_X64
 from ...ir.user_frames import compose_message
@@ -54,7 +55,7 @@ def put_on_device(x: Any, aval: ShapedArray, device: Any = None) -> Any:
             )
     value = integer_array(x, aval.dtype) if isinstance(x, int) else np.asarray(x)
     if value.dtype != aval.dtype:
-        value = value.astype(aval.dtype)
+        value = cast_on_host(value, aval.dtype)
     return _jax.batched_device_put(
         aval,
         single_device_sharding(target),
@@ -77,7 +78,7 @@ def _put_on_several_devices(x: Any, aval: ShapedArray, sharding: MultiDeviceShar
         if not array_sharding(x).is_fully_addressable and HOOKS.reshard is not None:
             return HOOKS.reshard(x, sharding)
     value = integer_array(x, aval.dtype) if isinstance(x, int) else np.asarray(x)
-    return shard_array(value.astype(aval.dtype, copy=False), aval, sharding)
+    return shard_array(value if value.dtype == aval.dtype else cast_on_host(value, aval.dtype), aval, sharding)
 
 
 def integer_array(x: int, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:

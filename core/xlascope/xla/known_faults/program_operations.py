@@ -167,19 +167,13 @@ class _JaxprReader:
             operands.append(id(x) if is_literal else x)
             if is_literal:
                 flow.numbers.add(id(x))
-        if name == "exp2":
-            is_match = _is_bfloat16_atom(inputs[0])  # exp2 is the exponential of a multiple
-        else:
-            is_match = flow.is_function_of_scaled(name, operands, output, _is_bfloat16_atom)
-        if is_match:
+        if flow.is_function_of_scaled(name, operands, output, _is_bfloat16_atom):
             self.operations.append(OperationSummary(FUNCTION_OF_SCALED, (), _tensor_type(output.aval)))
 
 
 #: Names by which only literals are collected, which takes a third of the time.
 _LITERALS_ALONE = frozenset({"constant"})
-_TRACKED_OPS = frozenset(
-    {*_AFFECTED_FUNCTIONS, *_VALUE_PRESERVING_OPS, "multiply", "divide", "add", "subtract", "exp2"}
-)
+_TRACKED_OPS = frozenset({*_AFFECTED_FUNCTIONS, *_VALUE_PRESERVING_OPS, "multiply", "divide", "add", "subtract"})
 
 
 def _is_bfloat16_atom(x: Any) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from jaxlib.mlir import ir
 
+from ...dtypes import host_array
 from ...ir.avals import ShapedArray, make_aval, physical_aval
 from ...ir.effects import Effects, calls_python
 from ...ir.jaxpr import Literal
@@ -428,7 +429,7 @@ class Builder:
         cache = (_STATE.active or _current_caches()).scalars
         dense = cache.get((value, aval)) if value.__class__ is int else None
         if dense is None:
-            array = np.asarray(value, aval.dtype)
+            array = host_array(value, aval.dtype)
             if array.ndim:
                 dense = self._dense(array, aval)
             else:
