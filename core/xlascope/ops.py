@@ -15,7 +15,7 @@ from .numpy.joining import stack
 from .numpy.logic import less, where
 from .numpy.reductions import max, min, prod, sum
 from .operations.integer_arguments import whole_number
-from .operations.operand_values import typed_scalar
+from .operations.operand_values import typed_scalar as _typed_scalar
 from .trace.concrete_values import require_known
 from .trace.operand_coercion import to_array
 from .trace.values import aval_of
@@ -223,7 +223,7 @@ def _identity_element(method: str, dtype: np.dtype[Any]) -> Any:
         value = iinfo(dtype).min if method == "max" else iinfo(dtype).max
     else:
         value = -np.inf if method == "max" else np.inf
-    return typed_scalar(value, dtype)
+    return _typed_scalar(value, dtype)
 
 
 def _check_num_segments(num_segments: Any) -> int:
