@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from . import accounts, first_result, value_costs, watched_jax
+from . import accounts, first_result, own_work, value_costs, watched_jax
 from .explorer import explorer
 from .functions import functions
 from .jury import __main__ as jury
@@ -33,6 +33,7 @@ def _explorer() -> list[str]:
 REPORTS: Mapping[str, Callable[[], list[str]]] = {
     "accounts": accounts.table,
     "first_result": first_result.table,
+    "own_work": own_work.table,
     "watched": _watching,
     "watched_jax": watched_jax.table,
     "jury": jury.every_table,
