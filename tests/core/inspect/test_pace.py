@@ -236,6 +236,13 @@ def test_waiting_for_room_in_the_queue_is_no_part_of_a_call() -> None:
     assert StepTimes(pace_of(inline), {1: 5e-6}, {1: 4e-5}).step(1).seconds == pytest.approx(4e-5, rel=0.02)
 
 
+@pytest.mark.parametrize(("first", "seconds", "clock"), [(8e-4, 7.7e-5, "host"), (1.6e-3, 8e-5, "profile")])
+def test_a_divided_share_is_no_shorter_than_a_short_profiled_call(first: float, seconds: float, clock: str) -> None:
+    pace = pace_of([Call(1, 8e-4), Call(2, 5e-5)] * 30, lambda number: number % 2 == 0)
+    times = StepTimes(pace, {1: first, 2: 8e-5}, short={2: 7e-5})
+    assert times.step(2) == StepTime(pytest.approx(seconds, rel=0.02), clock)
+
+
 def test_the_dispatch_of_a_call_that_runs_within_it_counts_once() -> None:
     calls = [Call(1, 3e-6, before=9e-5)] * 30  # Python takes 90 µs between calls of 38 µs
     times = StepTimes(pace_of(calls), {1: 1e-6}, {1: 3.8e-5})

@@ -37,6 +37,8 @@ SAME_STEP_FACTOR, CALL_OVERHEAD_SECONDS = 1.1, 2e-5
 MIN_QUEUED_FRACTION = 0.5
 #: Queued calls that last longer than the profiler's time by this factor were noticed late.
 MAX_QUEUED_FACTOR = 2.0
+#: Of an interval that is divided among programs, a share must be at least this fraction of a short profiled call.
+MIN_DIVIDED_FRACTION = 0.8
 #: Without a profile, queued calls must fill at least this fraction of the time: between them a device has no pause.
 MIN_BUSY_FRACTION = 0.5
 #: Seconds that a profiler can add to a small program, beside that factor.
@@ -279,18 +281,29 @@ class StepTimes:
             bound = self.pace(program) or self._pace.upper_bounds.get(program, 0.0)
             return StepTime(bound, "host", at_most=True) if bound else StepTime(0.0, "")
         # Notices that come late bring completions of two programs together: a share is no time of a call then.
-        if share <= (self._profiled.get(program, 0.0) - PROFILER_SECONDS) / MAX_QUEUED_FACTOR:
+        if share <= self._least_share(program):
             return isolated
         queued = self._queued_seconds(program)
-        if queued and share <= SAME_STEP_FACTOR * queued + CALL_OVERHEAD_SECONDS:
-            return StepTime(share, "host")
         # A call that runs on after it returned is isolated from then on; dispatching the next one takes time, too.
         dispatch_seconds = self._dispatch_seconds(program)
         runs_on = bool(self._pace.isolated.get(program)) and isolated.seconds > dispatch_seconds
-        overhead = CALL_OVERHEAD_SECONDS + (dispatch_seconds if runs_on else 0.0)
-        if share and share <= SAME_STEP_FACTOR * isolated.seconds + overhead:
+        overhead = CALL_OVERHEAD_SECONDS
+        if self._is_divided(program):
+            overhead = min(overhead, isolated.seconds / 2)
+        if queued and share <= SAME_STEP_FACTOR * queued + overhead:
+            return StepTime(share, "host")
+        if share and share <= SAME_STEP_FACTOR * isolated.seconds + overhead + (dispatch_seconds if runs_on else 0.0):
             return StepTime(share, "host")
         return isolated
+
+    def _least_share(self, program: int) -> float:
+        """Return the seconds that a program's share has to exceed to be the time of a call, by its profile."""
+        least = (self._profiled.get(program, 0.0) - PROFILER_SECONDS) / MAX_QUEUED_FACTOR
+        return max(least, MIN_DIVIDED_FRACTION * self._short.get(program, 0.0)) if self._is_divided(program) else least
+
+    def _is_divided(self, program: int) -> bool:
+        """Return whether a program shares intervals with others, so that its share is an estimate."""
+        return any(len(item.calls) > 1 for item in self._pace.intervals if program in item.calls)
 
     def period(self, program: int) -> TimeDistribution | None:
         """Return the period of a program's warm calls; None of too few."""
