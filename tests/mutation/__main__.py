@@ -5,6 +5,7 @@ python -m tests.mutation fast-part      choose what `make test` runs always and 
 python -m tests.mutation draw           draw mutants (--seed, --count)
 python -m tests.mutation run            try those that have not been tried; interrupt it and go on as you like
 python -m tests.mutation report         what was noticed, with 95 % intervals, and each mutant that nothing noticed
+python -m tests.mutation keep           add what was noticed to tests/data/mutants.json and to CONTRIBUTING's table
 
 Mutants are made in copies of the repository in build/mutation, as they are committed: nothing changes here.
 """
@@ -20,16 +21,17 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from cosmic_ray.work_db import WorkDB, use_db
 from cosmic_ray.work_item import WorkItem
 from tests import durations
-from tests.mutation import contexts, fast_part, intervals, nearest, sampling
+from tests.mutation import contexts, counts, fast_part, intervals, nearest, sampling
 from tests.mutation.contexts import FOLDER, ROOT
 
 #: Mutants that are tried at the same time, each in a copy of the repository.
 COPIES = 2
-MUTANTS = FOLDER / "mutants.jsonl"
+MUTANTS, DRAWN = FOLDER / "mutants.jsonl", FOLDER / "drawn.json"
 #: Seconds until cosmic-ray ends a command that has not ended itself.
 MAX_MUTANT_SECONDS = 1800.0
 _CONFIG = """[cosmic-ray]
@@ -60,6 +62,9 @@ def draw(seed: str, count: int) -> None:
     """Draw mutants and put them into sessions of cosmic-ray, one for each copy."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     MUTANTS.unlink(missing_ok=True)
+    command = ["git", "rev-parse", "--short", "HEAD"]
+    revision = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+    DRAWN.write_text(json.dumps({"revision": revision, "seed": seed}), encoding="utf-8")
     mutants = sampling.draw(seed, count)
     for copy in range(COPIES):
         session = FOLDER / f"session-{copy}.sqlite"
@@ -107,9 +112,14 @@ def _make_copy(tree: Path) -> None:
             shutil.copytree(ROOT / "build" / kept, tree / "build" / kept)
 
 
+def _read_tried() -> list[dict[str, Any]]:
+    """Return what became of each mutant that was tried."""
+    return [json.loads(line) for line in MUTANTS.read_text(encoding="utf-8").splitlines()]
+
+
 def report() -> None:
     """Print what was noticed, and the mutants that nothing noticed."""
-    tried = [json.loads(line) for line in MUTANTS.read_text(encoding="utf-8").splitlines()]
+    tried = _read_tried()
     counting = [mutant for mutant in tried if mutant["outcome"] in ("noticed", "survived")]
     print(f"{len(tried)} tried: {dict(Counter(mutant['outcome'] for mutant in tried))}; {len(counting)} count")
     print(intervals.describe(counting))
@@ -123,7 +133,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m tests.mutation", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("command", choices=["coverage", "fast-part", "draw", "run", "report"])
+    parser.add_argument("command", choices=["coverage", "fast-part", "draw", "run", "report", "keep"])
     parser.add_argument("--seed", default="0", help="draw other mutants")
     parser.add_argument("--count", type=int, default=260, help="so many: of 260, about 200 pass the smoke test")
     parser.add_argument("--seconds", type=float, default=200.0, help="processor seconds of the fast part's other tests")
@@ -138,6 +148,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         draw(chosen.seed, chosen.count)
     elif chosen.command == "run":
         try_mutants()
+    elif chosen.command == "keep":
+        counts.keep(counts.Count.of(_read_tried(), **json.loads(DRAWN.read_text(encoding="utf-8"))))
     else:
         report()
     return 0

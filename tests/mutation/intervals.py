@@ -21,14 +21,24 @@ def describe(mutants: Sequence[dict[str, Any]]) -> str:
 
 
 def share(part: int, of: int) -> str:
-    """Return a share with its 95 % interval (Wilson, J. Am. Stat. Assoc. 22, 1927).
+    """Return a share with its 95 % interval as text.
 
     >>> share(90, 100)
-    '90 of 100, 90 % (82.6 to 94.5 %)'
+    '90 of 100, 90 % (83 to 94 %)'
+    """
+    share_of_all, interval = share_and_interval(part, of)
+    return f"{share_of_all} ({interval})" if interval else share_of_all
+
+
+def share_and_interval(part: int, of: int) -> tuple[str, str]:
+    """Return a share and its 95 % interval (Wilson, J. Am. Stat. Assoc. 22, 1927), each as text.
+
+    >>> share_and_interval(90, 100), share_and_interval(0, 0)
+    (('90 of 100, 90 %', '83 to 94 %'), ('0 of 0', ''))
     """
     if not of:
-        return "0 of 0"
+        return "0 of 0", ""
     mean, z = part / of, _QUANTILE
     middle = (mean + z * z / (2 * of)) / (1 + z * z / of)
     half = z / (1 + z * z / of) * math.sqrt(mean * (1 - mean) / of + z * z / (4 * of * of))
-    return f"{part} of {of}, {100 * mean:.0f} % ({100 * (middle - half):.1f} to {100 * (middle + half):.1f} %)"
+    return f"{part} of {of}, {100 * mean:.0f} %", f"{100 * (middle - half):.0f} to {100 * (middle + half):.0f} %"
