@@ -89,4 +89,6 @@ def test_all_of_the_smoke_test_is_there(root: Path) -> None:
 @pytest.mark.parametrize(("part", "of"), [(0, 10), (10, 10), (170, 200), (1, 3)])
 def test_intervals(part: int, of: int) -> None:
     interval = scipy.stats.binomtest(part, of).proportion_ci(0.95, "wilson")
-    assert f"({100 * interval.low:.1f} to {100 * interval.high:.1f} %)" in intervals.share(part, of)
+    expected = f"{100 * interval.low:.0f} to {100 * interval.high:.0f} %"
+    assert intervals.share_and_interval(part, of)[1] == expected
+    assert f"({expected})" in intervals.share(part, of)
