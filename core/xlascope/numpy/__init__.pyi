@@ -180,6 +180,9 @@ from .printing import printoptions as printoptions
 from .printing import set_printoptions as set_printoptions
 from .put_and_place import place as place
 from .put_and_place import put as put
+from .quantiles import median as median
+from .quantiles import percentile as percentile
+from .quantiles import quantile as quantile
 from .ranges import arange as arange
 from .ranges import fromfunction as fromfunction
 from .ranges import geomspace as geomspace
@@ -292,9 +295,6 @@ from .shaping import swapaxes as swapaxes
 from .shaping import transpose as transpose
 from .sorting import argsort as argsort
 from .sorting import lexsort as lexsort
-from .sorting import median as median
-from .sorting import percentile as percentile
-from .sorting import quantile as quantile
 from .sorting import sort as sort
 from .statistics import corrcoef as corrcoef
 from .statistics import cov as cov

@@ -16,17 +16,16 @@ from . import logic, ufuncs
 from .axes import reject_out, to_static_axis
 from .jit_wrapped import jit_wrapped
 from .promotion import as_dtype, keep_digits, promote_inexact
-from .reductions import all as all_of
-from .shaping import broadcast_to, shape_of
-from .sorting import (
-    QUANTILE_METHODS,
+from .quantiles import (
     broadcast_weights,
+    check_arguments,
     flatten_groups,
     interpolate_quantile,
-    require_real,
     restore_quantile_axes,
     weighted_quantile,
 )
+from .reductions import all as all_of
+from .shaping import broadcast_to, shape_of
 from .taking import take_along_axis
 
 Axis = int | Sequence[int] | None
@@ -82,23 +81,10 @@ def nanpercentile(
 def _validate_and_compute(
     a: Any, q: Any, axis: Axis, overwrite: bool, method: str, keepdims: bool, weights: Any, name: str
 ) -> Any:
-    """Check the arguments of ``nanquantile`` or ``nanpercentile`` (``name``), and return the quantiles."""
-    if overwrite:
-        raise ValueError(f"{name} with overwrite_input: arrays do not change")
-    if method not in QUANTILE_METHODS:
-        raise ValueError(f"{name} takes method as one of {', '.join(QUANTILE_METHODS)}, got {method!r}")
-    if weights is not None:
-        require_real(weights, "weights", name)
-        if method != "inverted_cdf":
-            raise NotImplementedError(f'{name} takes weights with method="inverted_cdf", got {method!r}')
-    for argument, x in (("a", a), ("q", q)):
-        require_real(x, argument, name)
-    q = keep_digits(q, a)
-    if len(shape_of(q)) > 1:
-        raise ValueError(f"{name} takes q as one number, or several along one axis, got shape {shape_of(q)}")
-    if weights is not None:
-        return _weighted_nanquantile(a, q, weights, axis=to_static_axis(axis), keepdims=keepdims)
-    return _nanquantile(a, q, axis=to_static_axis(axis), method=method, keepdims=keepdims)
+    q, axes = check_arguments(a, q, overwrite, method, weights, name), to_static_axis(axis)
+    if weights is None:
+        return _nanquantile(a, q, axis=axes, method=method, keepdims=keepdims)
+    return _weighted_nanquantile(a, q, weights, axis=axes, keepdims=keepdims)
 
 
 @jit_wrapped("axis", "method", "keepdims")

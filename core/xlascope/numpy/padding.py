@@ -16,7 +16,7 @@ from ..operations.shapes import broadcasted_iota, reshape
 from ..operations.slicing import concatenate, slice_in_dim
 from ..trace.trace_cache import cache_trace
 from ..trace.values import aval_of
-from . import reductions, sorting, ufuncs
+from . import quantiles, reductions, ufuncs
 from .creation import asarray
 from .jit_wrapped import jit_wrapped
 from .promotion import as_dtype, promote_inexact
@@ -242,7 +242,7 @@ def _statistic(part: Any, axis: int, mode: str, count: int) -> Any:
         "maximum": reductions.max,
         "minimum": reductions.min,
         "mean": reductions.mean,
-        "median": sorting.median,
+        "median": quantiles.median,
     }
     statistic = functions[mode](part, axis, keepdims=True)
     if dtype_kind(aval_of(part).dtype) in "iu":
