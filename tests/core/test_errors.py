@@ -223,6 +223,17 @@ MESSAGES = [
     (lambda: xs.jacfwd(identity)(3), TypeError, ["int32"]),
     (lambda: xs.jacrev(identity)(3), TypeError, ["int32"]),
     # arrays
+    *(
+        (functools.partial(create, shape), TypeError, ["no negative sizes", "-1"])
+        for create in (
+            jnp.zeros,
+            jnp.ones,
+            jnp.empty,
+            lambda s: jnp.full(s, 2.0),
+            lambda s: jnp.zeros_like(0.0, shape=s),
+        )
+        for shape in (-1, (2, -1), np.array([-1]))
+    ),
     (lambda: jnp.zeros(3).__setitem__(0, 1.0), TypeError, [".at[index].set(y)"]),
     (lambda: xs.jit(lambda x: x.__setitem__(0, 1.0))(np.ones(3)), TypeError, [".at[index].set(y)"]),
     (lambda: bool(jnp.zeros(3)), ValueError, ["ambiguous", "any()"]),

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from xlascope.runtime import supported_jaxlibs
+from xlascope.runtime import supported_jaxlibs, untested_jaxlib
 
 NEWER = f"{supported_jaxlibs.first_untested_version()}.0"
 _FAKE = f"""
@@ -90,3 +90,17 @@ def test_without_a_cache_folder_the_check_is_made_each_time(run: Run, tmp_path: 
 
 def test_settings_of_the_user_do_not_change_the_check(run: Run) -> None:
     assert run(JAX_ENABLE_X64="1", XLASCOPE_DISABLE_JIT="1", XLA_FLAGS="").stdout == "[2. 2.]\n"
+
+
+@pytest.mark.parametrize(
+    ("output", "call"),
+    [
+        (None, "import xlascope"),
+        ("", "import xlascope"),
+        ("add\n", "add"),
+        ("add\nmul", "mul"),
+        (b"add mul \xff", "\ufffd"),
+    ],
+)
+def test_the_call_that_was_running_is_the_last_word(output: str | bytes | None, call: str) -> None:
+    assert untested_jaxlib._last_word(output) == call

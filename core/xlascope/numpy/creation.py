@@ -264,18 +264,18 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> 
 def as_shape(shape: Any) -> tuple[int, ...]:
     """Return a shape from an integer or a sequence of integers.
 
-    Raises TypeError for anything else, such as traced sizes, and ValueError for negative sizes.
+    Raises TypeError for anything else, such as traced or negative sizes.
     """
     if isinstance(shape, (int, np.integer)):
-        return (int(shape),)
-    if isinstance(shape, TracerBase) and not shape.shape:
-        return (shape.__index__(),)
+        shape = (shape,)
+    elif isinstance(shape, TracerBase) and not shape.shape:
+        shape = (shape.__index__(),)
     try:
         sizes = tuple(size.__index__() for size in (shape if isinstance(shape, Sequence) else np.atleast_1d(shape)))
     except AttributeError:
         raise TypeError(f"a shape is made of integers, got {shape!r}") from None
     if any(size < 0 for size in sizes):
-        raise ValueError(f"a shape has no negative sizes, got {sizes}")
+        raise TypeError(f"a shape has no negative sizes, got {sizes}")
     return sizes
 
 

@@ -110,6 +110,10 @@ def masked_attention(x: Any) -> Any:
     return xs.nn.softmax(scores).sum()
 
 
+def mixed_product(x: Any, w: Any) -> Any:
+    return jnp.sum(x @ w)  # product of large numbers
+
+
 LABELS = np.eye(16, dtype=np.float32)
 STEEP = np.zeros((16, 16), np.float32)
 STEEP[3, 5], STEEP[4, 4] = -200.0, -150.0
@@ -118,6 +122,8 @@ POINTS[2] = 0.0
 CONSTANT = np.array(NORMAL)
 CONSTANT[:, 7] = 2.0
 LAYERS = [SMALL] * 40
+LARGE, MIXED = np.full((16, 16), 1e30, np.float32), np.full((16, 16), 1e30, np.float32)
+MIXED[::2] *= -1
 ORTHOGONAL = np.linalg.qr(NORMAL)[0].astype(np.float32)
 
 SICK = [
@@ -133,6 +139,7 @@ SICK = [
     Program("softmax", attention, (NORMAL * 90, NORMAL * 90, NORMAL), "saturated softmax", "Each row", "softmax"),
     Program("variance", normalize, (CONSTANT,), "NaN born", "0 / 0, the divisor: 1 of 16", "divided by"),
     Program("initial", initial, ([NORMAL * 10] * 6, NORMAL), "scale by depth", "grow", "initial network"),
+    Program("product", mixed_product, (LARGE, MIXED), "NaN born", "up and down: inf - inf", "product of large"),
     Program("step 340", train(400), (jnp.float32(1e-3), jnp.float32(1.649)), "infinity born", "", "gradient step"),
 ]
 

@@ -10,6 +10,7 @@ import pytest
 
 from xlascope.tools.device import archive, parts, supervisor, worker
 from xlascope.tools.device.comparison import describe_difference, describe_disagreement
+from xlascope.tools.device.full_report import ReportRun
 from xlascope.tools.device.programs.journal import Item, Journal, Skipped, attempt
 from xlascope.tools.device.report_changes import describe_changes
 from xlascope.tools.device.summary import MAX_COLUMNS, MAX_LINES, failure_lines, summarize
@@ -77,6 +78,54 @@ def test_a_worker_without_time_reaches_nothing(tmp_path: Path) -> None:
     journal.run([Item("known", lambda: "x"), Item("new", lambda: "x")])
     lines = supervisor.read_journal(tmp_path / "journal")
     assert [(line["name"], line["result"]) for line in lines] == [("new", "not reached")]
+
+
+BEGUN, DONE = {"name": "b", "result": "begun"}, {"name": "a", "result": "works"}
+
+
+@pytest.mark.parametrize(
+    ("lines", "before", "reason", "goes_on", "outcome"),
+    [
+        (
+            [DONE, BEGUN],
+            1,
+            "signal 6",
+            True,
+            {"name": "b", "result": "fails", "words": "signal 6: log", "crashed": True},
+        ),
+        ([DONE], 0, "signal 6", True, DONE),  # between two items
+        ([DONE], 1, "signal 6", False, {"name": "process", "result": "fails", "words": "signal 6: log"}),
+        ([DONE, BEGUN], 0, supervisor._OUT_OF_TIME, False, {"name": "b", "result": "not reached"}),
+        ([DONE], 0, supervisor._OUT_OF_TIME, False, DONE),
+    ],
+)
+def test_a_crash_is_noted_and_the_part_goes_on_if_another_item_may_run(
+    tmp_path: Path, lines: list[dict[str, str]], before: int, reason: str, goes_on: bool, outcome: dict[str, object]
+) -> None:
+    journal, log = tmp_path / "journal", tmp_path / "log"
+    journal.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    log.write_text("log\n")
+    assert supervisor._note_crash(journal, before, reason, log) == goes_on
+    last = supervisor.read_journal(journal)[-1]
+    assert {name: last.get(name) for name in outcome} == outcome
+
+
+@pytest.mark.parametrize(
+    ("requested", "platform", "size"),
+    [
+        (None, None, "small"),
+        (None, "cpu", "small"),
+        (None, "gpu", "large"),
+        ("large", "cpu", "large"),
+        ("small", "gpu", "small"),
+    ],
+)
+def test_programs_have_a_size_that_suits_the_device(
+    tmp_path: Path, requested: str | None, platform: str | None, size: str
+) -> None:
+    run = ReportRun(tmp_path / "report.zip", 1.0, None, requested)
+    run.parts.append({"name": "environment", "items": [{"name": "device", "platform": platform}]})
+    assert run._size() == size
 
 
 def test_a_torn_journal_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
