@@ -222,6 +222,8 @@ MESSAGES = [
     (lambda: xs.linearize(identity, 1.0)[1](1.0, 2.0), TypeError, ["structure"]),
     (lambda: xs.jacfwd(identity)(3), TypeError, ["int32"]),
     (lambda: xs.jacrev(identity)(3), TypeError, ["int32"]),
+    (lambda: xs.pmap(identity, out_axes=3)(np.ones((1, 2))), ValueError, ["out_axes has 3", "a result of 1 axes"]),
+    (lambda: xs.pmap(identity, in_axes=3)(np.ones((1, 2))), ValueError, ["in_axes", "3"]),
     # arrays
     *(
         (functools.partial(create, shape), TypeError, ["no negative sizes", "-1"])
