@@ -146,3 +146,13 @@ def test_derivatives_of_activations_at_arguments_whose_powers_overflow(name, dty
     largest = float(ml_dtypes.finfo(dtype).max)
     x = np.array([sign * min(size, largest) for size in LARGE_SIZES for sign in (1, -1)], dtype)
     assert not _list_wrong(_derivatives(function, x), oracle, x)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_slopes_of_angles_of_narrow_floats(dtype):
+    y, x = np.array([(300, 300), (-40, 1000), (1e-3, 2e-3), (0, 6e4)], dtype).T
+    wide_y, wide_x = y.astype(np.float64), x.astype(np.float64)
+    for position, numerator in enumerate((wide_x, -wide_y)):
+        found = xs.vmap(xs.grad(jnp.arctan2, position))(y, x)
+        assert found.dtype == y.dtype
+        np.testing.assert_allclose(np.asarray(found, np.float64), numerator / (wide_x**2 + wide_y**2), rtol=2e-2)
