@@ -770,9 +770,35 @@ def test_the_tracers_errors_are_type_errors_as_in_jax():
 PROGRAMS = Path(__file__).with_name("error_programs.py")
 
 
-@pytest.mark.parametrize("function", ["bases", "raised"])
-def test_what_is_raised_has_jaxs_classes(jax_says, programs, function):
-    assert getattr(programs(PROGRAMS), function)(xs) == jax_says(PROGRAMS, function)
+def test_what_is_raised_has_jaxs_classes(jax_says, programs):
+    assert programs(PROGRAMS).raised(xs) == jax_says(PROGRAMS, "raised")
+
+
+def test_what_catches_an_error_of_jax_catches_ours(jax_says, programs):
+    expected, found = jax_says(PROGRAMS, "bases"), programs(PROGRAMS).bases(xs)
+    for name in ("TracerIntegerConversionError", "TracerArrayConversionError"):
+        expected[name][1].insert(0, "ConcretizationTypeError")
+    assert found == expected
+
+
+#: Functions of a size or an axis, which jax refuses with ConcretizationTypeError, TracerIntegerConversionError or
+#: TypeError if it is traced.
+OF_A_TRACED_INTEGER = {
+    "linspace": lambda n: jnp.linspace(0, 1, n),
+    "split": lambda n: jnp.split(jnp.arange(4.0), n),
+    "pad": lambda n: jnp.pad(jnp.arange(4.0), n),
+    "sum": lambda n: jnp.sum(jnp.arange(4.0), axis=n),
+    "reshape": lambda n: jnp.reshape(jnp.arange(4.0), (n, -1)),
+    "diag": lambda n: jnp.diag(jnp.arange(4.0), n),
+    "mgrid": lambda n: jnp.mgrid[0:n],
+}
+
+
+@pytest.mark.parametrize("name", OF_A_TRACED_INTEGER)
+def test_a_traced_size_is_an_error_of_each_class_that_jax_raises_for_one(name):
+    with pytest.raises(errors.ConcretizationTypeError, match=r"It is the argument n|from the argument n") as caught:
+        xs.jit(lambda n: OF_A_TRACED_INTEGER[name](n))(2)
+    assert isinstance(caught.value, TypeError)
 
 
 # Where values come from ----------------------------------------------------------------------------------------------

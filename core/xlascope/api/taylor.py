@@ -146,7 +146,9 @@ def _coefficient(
     except TypeError:
         raise invalid_operand_error(term, label) from None
     dtype = aval.dtype if is_differentiable(aval.dtype) else to_canonical_dtype(float)
-    if not hasattr(term, "aval"):
+    if term_aval.weak_type and aval.weak_type:
+        term = to_dtype(term, dtype, True)
+    elif not hasattr(term, "aval"):
         term = exact_result(np.asarray(term, dtype)[()], make_aval(term_aval.shape, dtype))
     elif term_aval.dtype != dtype:
         term = to_dtype(term, dtype)

@@ -93,12 +93,15 @@ class TracerBoolConversionError(ConcretizationTypeError):
     """Error for a traced value that was needed as a truth value."""
 
 
-class TracerIntegerConversionError(TracerError):
-    """Error for a traced value that was needed as a Python integer."""
+class TracerIntegerConversionError(ConcretizationTypeError):
+    """Error for a traced value that was needed as a Python integer.
+
+    JAX raises either this class, ConcretizationTypeError or TypeError for a traced size: all of them catch it here.
+    """
 
 
-class TracerArrayConversionError(TracerError):
-    """Error for a traced value that was needed as a NumPy array."""
+class TracerArrayConversionError(ConcretizationTypeError):
+    """Error for a traced value that was needed as a NumPy array; see :class:`TracerIntegerConversionError`."""
 
 
 class NonConcreteBooleanIndexError(JAXIndexError):

@@ -12,6 +12,7 @@ import numpy as np
 from ..control.parallel.sharding_constraints import with_sharding_constraint
 from ..dtypes import cast_on_host
 from ..ir.avals import make_aval
+from ..operations.conversion import to_dtype
 from ..operations.shapes import broadcast_in_dim
 from ..runtime.guards import explicit_transfers
 from ..trace.state import STATE
@@ -50,6 +51,17 @@ def place_on_device(x: Any, device: Any) -> Any:
         return with_sharding_constraint(x, device) if isinstance(device, NamedSharding) else x
     with explicit_transfers:
         return commit_to_device(put_on_device(x, x.aval, device), device)
+
+
+def strengthen_if_placed(value: Any, device: Any) -> Any:
+    """Return the value of an array to create without weak type if a device or sharding is given, as in JAX.
+
+    Inside a trace, and for the device None, it is returned as it is.
+    """
+    aval = aval_of(value)
+    if device is None or not aval.weak_type or STATE.trace is not None or isinstance(value, TracerBase):
+        return value
+    return to_dtype(value, aval.dtype)
 
 
 def sharding_like(x: Any, shape: tuple[int, ...]) -> Any:

@@ -20,7 +20,7 @@ from ..operations.random_keys import random_wrap
 from ..operations.shapes import broadcast_in_dim, expand_dims, transpose
 from ..trace.source import here
 from ..trace.values import aval_of, exact_array
-from .device_argument import fill_on_device, sharding_like
+from .device_argument import fill_on_device, sharding_like, strengthen_if_placed
 
 
 def _shape(x: Any) -> tuple[int, ...]:
@@ -160,7 +160,7 @@ def full(shape: Sequence[int], fill_value: Any, dtype: Any = None, *, sharding: 
         value = to_dtype(fill_value, target_dtype, dtype is None and fill_value.aval.weak_type)
     else:
         value = fill_value if dtype is None else _convert_fill_value(fill_value, target_dtype)
-    return fill_on_device(value, _to_sizes(shape, "sizes of full"), sharding)
+    return fill_on_device(strengthen_if_placed(value, sharding), _to_sizes(shape, "sizes of full"), sharding)
 
 
 def _convert_fill_value(fill_value: Any, dtype: np.dtype[Any]) -> Any:

@@ -12,7 +12,7 @@ from ..control.rules.custom_jvp import custom_jvp
 from ..dtypes import dtype_kind
 from ..numpy import logic, reductions, transcendental, ufuncs
 from ..numpy.axes import axis_of, to_static_axis
-from ..numpy.promotion import as_dtype, promote_inexact
+from ..numpy.promotion import as_dtype, promote_dtypes, promote_inexact
 from ..numpy.shaping import shape_of
 from ..operations.slicing import slice_in_dim
 from ..trace.operand_coercion import pass_through, to_array
@@ -178,7 +178,8 @@ def sparse_plus(x: Any) -> Any:
     >>> print(xs.nn.sparse_plus(jnp.array([-2.0, 0.0, 2.0])))
     [0.   0.25 2.  ]
     """
-    between = ufuncs.true_divide(ufuncs.square(ufuncs.add(x, 1.0)), 4)
+    # limited, for the square's derivative overflows at large x, and its product with 0 would be NaN
+    between = ufuncs.true_divide(ufuncs.square(ufuncs.add(reductions.clip(x, -1.0, 1.0), 1.0)), 4)
     return logic.where(logic.less_equal(x, -1.0), 0.0, logic.where(logic.greater_equal(x, 1.0), x, between))
 
 
@@ -205,10 +206,50 @@ def squareplus(x: Any, b: Any = 4) -> Any:
     >>> print(xs.nn.squareplus(0.0))
     1.0
     """
-    dtype = aval_of(x).dtype
-    if dtype_kind(dtype) == "f" and dtype.itemsize < 4 and isinstance(b, (int, float)):
-        return as_dtype(squareplus(as_dtype(x, np.dtype(np.float32)), b), dtype)  # the square would overflow
-    root = transcendental.sqrt(ufuncs.add(ufuncs.square(x), b))
-    # below zero the sum cancels; its product with root - x is b
-    below = ufuncs.true_divide(b, ufuncs.multiply(ufuncs.subtract(root, x), 2))
-    return logic.where(logic.less(x, 0), below, ufuncs.true_divide(ufuncs.add(x, root), 2))
+    x, b = promote_dtypes([promote_inexact(x), b])
+    if dtype_kind(aval_of(x).dtype) == "c":
+        root = transcendental.sqrt(ufuncs.add(ufuncs.square(x), b))
+        return ufuncs.true_divide(ufuncs.add(x, root), 2)
+    return _squareplus(x, b)
+
+
+@custom_jvp
+def _squareplus(x: Any, b: Any) -> Any:
+    size, root = ufuncs.abs(x), _root_of_square_plus(x, b)
+    difference = logic.where(logic.equal(root, size), 0.0, ufuncs.subtract(root, size))  # also of infinities
+    upper = ufuncs.add(size, ufuncs.multiply(0.5, difference))  # (|x| + root) / 2; that sum may overflow
+    lower = ufuncs.true_divide(ufuncs.multiply(0.25, b), upper)  # x + root cancels below zero; root - x does not
+    return logic.where(logic.less(x, 0), lower, upper)
+
+
+@custom_jvp
+def _slope_of_squareplus(x: Any, b: Any) -> Any:
+    root = _root_of_square_plus(x, b)
+    is_kink = logic.equal(root, 0)
+    return logic.where(is_kink, 0.5, ufuncs.true_divide(_squareplus(x, b), logic.where(is_kink, 1.0, root)))
+
+
+def _root_of_square_plus(x: Any, b: Any) -> Any:
+    """Return √(x² + b), without overflow unless ``b`` is negative."""
+    is_negative = logic.less(b, 0)
+    # An unselected branch must not have infinite derivatives: their products with 0 would be NaN.
+    negative_b, other_x = logic.where(is_negative, b, 1.0), logic.where(is_negative, x, 1.0)
+    difference = transcendental.sqrt(ufuncs.add(ufuncs.square(other_x), negative_b))
+    length = transcendental.hypot(x, transcendental.sqrt(logic.where(is_negative, 1.0, b)))
+    return logic.where(is_negative, difference, length)
+
+
+_squareplus.defjvps(
+    lambda t, result, x, b: ufuncs.multiply(t, _slope_of_squareplus(x, b)),
+    lambda t, result, x, b: ufuncs.multiply(t, ufuncs.true_divide(0.25, _root_of_square_plus(x, b))),
+)
+# (1 + x / root) / 2 has the derivatives b / (2 root³) and -x / (4 root³): the quotient's would cancel.
+_slope_of_squareplus.defjvps(
+    lambda t, result, x, b: ufuncs.multiply(t, ufuncs.multiply(0.5, _divide_by_cubed_root(b, x, b))),
+    lambda t, result, x, b: ufuncs.multiply(t, ufuncs.multiply(-0.25, _divide_by_cubed_root(x, x, b))),
+)
+
+
+def _divide_by_cubed_root(numerator: Any, x: Any, b: Any) -> Any:
+    root = _root_of_square_plus(x, b)
+    return ufuncs.true_divide(ufuncs.true_divide(ufuncs.true_divide(numerator, root), root), root)

@@ -25,6 +25,7 @@ from ..operations.bits import bitwise_and, bitwise_or
 from ..operations.comparisons import eq, gt, lt
 from ..operations.conversion import convert_element_type, to_dtype
 from ..operations.exponentials import exp, log, logistic, rsqrt
+from ..operations.extremes import clamp
 from ..operations.operand_values import typed_scalar
 from ..operations.reductions import reduce_max_unless_nan
 from ..operations.rounding import is_finite
@@ -137,9 +138,20 @@ def gelu(x: Any, approximate: bool = True) -> Any:
 def _gelu(x: Any, approximate: bool) -> Any:
     x = _to_strong_inexact(x)
     if approximate:
-        inner = mul(add(x, mul(integer_pow(x, 3), 0.044715)), math.sqrt(2 / math.pi))
+        near = _limit(x, 12.0)
+        inner = mul(add(near, mul(integer_pow(near, 3), 0.044715)), math.sqrt(2 / math.pi))
         return mul(x, mul(add(trigonometry.tanh(inner), 1), 0.5))
-    return mul(mul(x, 0.5), erfc(mul(neg(x), math.sqrt(0.5))))  # 1 + erf(x / √2) loses precision below 0
+    near = _limit(x, 40.0)
+    return mul(mul(x, 0.5), erfc(mul(neg(near), math.sqrt(0.5))))  # 1 + erf(x / √2) loses precision below 0
+
+
+def _limit(x: Any, largest: float) -> Any:
+    """Return real ``x`` limited to ``largest`` in size, from where on tanh or erfc in gelu are constant.
+
+    The powers of a larger ``x`` overflow in their derivatives (the cube of 300 in float16), and the products of these
+    with derivatives that are 0 would be NaN.
+    """
+    return x if dtype_kind(aval_of(x).dtype) == "c" else clamp(-largest, x, largest)
 
 
 # Along axes ---------------------------------------------------------------------------------------------------------

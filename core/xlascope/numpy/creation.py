@@ -13,7 +13,13 @@ from ..dtypes import dtype_kind, float0, to_canonical_dtype
 from ..ir.avals import make_aval, with_explicit_sharding
 from ..ir.requested_dtypes import resolve_requested_dtype
 from ..key_types import is_key
-from ..lax.device_argument import fill_on_device, place_on_device, sharding_like, with_device
+from ..lax.device_argument import (
+    fill_on_device,
+    place_on_device,
+    sharding_like,
+    strengthen_if_placed,
+    with_device,
+)
 from ..operations.conversion import convert_element_type, to_dtype
 from ..operations.operand_values import typed_scalar
 from ..operations.out_shardings import call_with_sharding, with_out_sharding
@@ -322,7 +328,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None) 
         raise invalid_operand_error(fill_value)
     if aval_of(value).shape:
         return place_on_device(shaping.broadcast_to(value, sizes), device)
-    return fill_on_device(value, sizes, device)
+    return fill_on_device(strengthen_if_placed(value, device), sizes, device)
 
 
 @with_out_sharding
@@ -359,7 +365,8 @@ def full_like(a: Any, fill_value: Any, dtype: Any = None, shape: Any = None, *, 
         return call_with_sharding(
             "full_like", explicit, full_like, (with_explicit_sharding(aval, None), fill_value, dtype)
         )
-    if device is None:
+    is_explicitly_placed = device is not None
+    if not is_explicitly_placed:
         device = sharding_like(a, sizes)
     if dtype is not None:
         return full(sizes, fill_value, dtype, device=device)
@@ -369,5 +376,6 @@ def full_like(a: Any, fill_value: Any, dtype: Any = None, shape: Any = None, *, 
         return _fill(sizes, fill_value, aval.dtype, device)
     value = as_dtype(fill_value, aval.dtype, aval.weak_type)
     value_aval = aval_of(value)
-    weak = aval.weak_type and not value_aval.weak_type and not value_aval.shape
-    return full(sizes, to_dtype(value, aval.dtype, True) if weak else value, device=device)
+    if value_aval.shape or not aval.weak_type or is_explicitly_placed:
+        return full(sizes, value, device=device)
+    return fill_on_device(value if value_aval.weak_type else to_dtype(value, aval.dtype, True), sizes, device)

@@ -54,16 +54,17 @@ def _tile(A: Any, times: tuple[int, ...]) -> Any:
 def repeat(a: Any, repeats: Any, axis: int | None = None, *, total_repeat_length: int | None = None) -> Any:
     """Return each element repeated, along an axis (None: of the flattened array).
 
-    ``repeats`` is one number or one for each element; it has to be concrete, unless ``total_repeat_length`` gives
-    the size of the result.
+    A number has an axis of one element here, as in NumPy. ``repeats`` is one number or one for each element; it has to
+    be concrete, unless ``total_repeat_length`` gives the size of the result.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.repeat(jnp.arange(3), 2))
     [0 0 1 1 2 2]
     """
-    if axis is None:
-        a, axis = ravel(a), 0
-    axis = axis_of(axis, len(shape_of(a)))
+    is_flat = axis is None
+    axis = 0 if axis is None else axis_of(axis, max(1, len(shape_of(a))))
+    if is_flat or not shape_of(a):
+        a = ravel(a)
     if isinstance(repeats, TracerBase) and repeats.concrete() is None:
         return take(a, _traced_row_indices(repeats, shape_of(a)[axis], total_repeat_length), axis)
     counts = _repeat_counts(repeats, shape_of(a)[axis])

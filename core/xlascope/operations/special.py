@@ -100,10 +100,10 @@ class Digamma(Unary, name="digamma"):
     kinds = "f"
 
     def derivative(self, x: Any, y: Any, t: Any) -> Any:
-        return mul(t, _trigamma(x))
+        return mul(t, trigamma(x))
 
 
-def _trigamma(x: Any) -> Any:
+def trigamma(x: Any) -> Any:
     """Return the derivative of digamma, accurate also where XLA's polygamma is not.
 
     XLA's polygamma is NaN at infinity, and has no correct digit below about -9. Negative numbers are reflected (DLMF

@@ -10,10 +10,12 @@ import numpy as np
 from ..ir.avals import ShapedArray, make_aval
 from ..records.traits import CIRCULAR, TRANSCENDENTAL
 from ..trace.bind import bind1, bind_inexact
+from ..trace.values import aval_of
 from ..xla.mlir.builder import attribute
 from .accuracy import AccuracyMode, Accurate, Tolerance
 from .arithmetic import add, div, mul, square, sub
 from .complex_numbers import real_dtype
+from .conversion import to_dtype
 from .elementwise import Binary, Unary
 from .exponentials import rsqrt
 from .extremes import limit_to_finite
@@ -182,10 +184,19 @@ class Atan2(Binary, name="atan2"):
     kinds = "fc"
 
     def derivative_left(self, x: Any, y: Any, z: Any, t: Any) -> Any:
-        return mul(broadcast_to_result(t, z), div(y, add(square(x), square(y))))
+        return mul(broadcast_to_result(t, z), _divide_by_squared_distance(y, x, y))
 
     def derivative_right(self, x: Any, y: Any, z: Any, t: Any) -> Any:
-        return mul(broadcast_to_result(t, z), div(neg(x), add(square(x), square(y))))
+        return mul(broadcast_to_result(t, z), _divide_by_squared_distance(neg(x), x, y))
+
+
+def _divide_by_squared_distance(numerator: Any, x: Any, y: Any) -> Any:
+    """Return numerator / (x² + y²), of narrow floats by float32: the square of 300 is no number of float16."""
+    dtype = aval_of(x).dtype
+    if dtype.itemsize < 4:
+        wide = (to_dtype(v, np.dtype(np.float32)) for v in (numerator, x, y))
+        return to_dtype(_divide_by_squared_distance(*wide), dtype)
+    return div(numerator, add(square(x), square(y)))
 
 
 def atan2(x: Any, y: Any) -> Any:

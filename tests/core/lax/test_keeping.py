@@ -53,3 +53,20 @@ def test_a_staged_value_is_computed_with_in_the_program():
     np.testing.assert_allclose(xs.jit(xs.vmap(f))(X), X * np.sin(2.0), rtol=1e-5)
     with pytest.raises(TypeError, match="Convert lists"):
         lax.stage([1])
+
+
+@pytest.mark.parametrize(
+    "create",
+    [
+        lambda **where: jnp.full((2,), 1, **where),
+        lambda **where: jnp.full_like(1.0, 2, **where),
+        lambda **where: jnp.zeros_like(1.0, **where),
+    ],
+)
+def test_an_array_made_on_a_device_is_not_weakly_typed_as_in_jax(create):
+    (device,) = xs.devices()[:1]
+    assert create().weak_type and xs.jit(lambda: create(device=device))().weak_type
+    assert not create(device=device).weak_type
+    assert not create(device=xs.sharding.SingleDeviceSharding(device)).weak_type
+    assert not lax.full((2,), 1.0, sharding=xs.sharding.SingleDeviceSharding(device)).weak_type
+    assert jnp.zeros_like(xs.device_put(1.0, device)).weak_type

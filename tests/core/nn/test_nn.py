@@ -16,17 +16,19 @@ KINKS = Path(__file__).with_name("kinks.py")
 
 
 def squareplus_values():
-    """Return squareplus and its derivative, in float64 but for the overflow of the square; jax's cancel below zero."""
+    """Return squareplus and its derivative, in float64; jax's cancel below zero, and its square overflows."""
     x = LINE[np.isfinite(LINE)]
-    root = np.where(np.abs(x) < 1e19, np.sqrt(x**2 + 4), np.inf)
-    value = np.where(x < 0, 2 / (root - x), (x + root) / 2)
-    slope = np.where(x < 0, 2 / (root * (root - x)), (1 + x / root) / 2)
+    root = np.sqrt(x**2 + 4)
+    larger = (abs(x) + root) / 2
+    value = np.where(x < 0, 1 / larger, larger)
+    slope = value / root
     found = {"squareplus": np.array([0.0, *value, np.inf]), "grad squareplus": slope}
     return {name: array.astype(np.float32) for name, array in found.items()}
 
 
 def test_every_value_and_derivative_is_the_one_that_jax_gives(jax_says, programs):
     expected = jax_says(ACTIVATIONS, "values") | squareplus_values()
+    expected["grad gelu"][[0, -1]] = 0, 1  # jax's cube of 1e30 overflows
     found = programs(ACTIVATIONS).values(xs)
     assert found.keys() == expected.keys()
     for name, value in expected.items():

@@ -18,7 +18,9 @@ from xlascope.scipy import stats
 ORDERS = 4
 SIZES = (0.0, 1e-8, 0.5, 1.0, 5.0, 20.0, 50.0, 88.0, 100.0, 300.0, 1e4)
 POINTS = np.array([sign * size for size in SIZES for sign in (1, -1)])
-TOLERANCES = {"float32": 2e-4, "float64": 1e-9, "bfloat16": 6e-2}
+#: Arguments whose squares or cubes are larger than any number of a dtype; the last one stands for its largest.
+LARGE_SIZES = (10.0, 12.0, 90.0, 300.0, 6e4, 1e10, 1e15, 1.8e19, 1e30, np.inf)
+TOLERANCES = {"float32": 2e-4, "float64": 1e-9, "bfloat16": 6e-2, "float16": 2e-2}
 
 
 def _sigmoid(x):
@@ -74,6 +76,11 @@ FUNCTIONS = {
     "norm.pdf": (stats.norm.pdf, lambda x: mp.exp(-x * x / 2) / mp.sqrt(2 * mp.pi), "+-"),
     "logistic.pdf": (stats.logistic.pdf, lambda x: _sigmoid(x) * _sigmoid(-x), "+-"),
     "cauchy.logpdf": (stats.cauchy.logpdf, lambda x: -mp.log(mp.pi) - mp.log1p(x * x), ""),
+    "sparse_plus": (
+        nn.sparse_plus,
+        lambda x: (x + 1) ** 2 / 4 if abs(x) < 1 else mp.mpf(max(x, 0)) if abs(x) > 1 else mp.nan,
+        "+-",
+    ),
     "log1mexp": (nn.log1mexp, lambda x: mp.log(-mp.expm1(-x)) if x > 0 else mp.nan, "+"),
     "i1e": (sp.i1e, lambda x: mp.besseli(1, x) * mp.exp(-abs(x)) if x else mp.nan, ""),
     "elu": (nn.elu, lambda x: x if x > 0 else mp.expm1(x) if x else mp.nan, "+-"),
@@ -115,14 +122,37 @@ def test_derivatives_of_functions_that_saturate(name, dtype):
     limits = [float(f"{sign}inf") for sign in infinities]
     with xs.enable_x64(True):
         found = _derivatives(function, np.append(x, np.array(limits, x.dtype)))
+    at_infinity = found[1:, len(x) :]
+    large = _expected(oracle, [1e6 * np.sign(limit) for limit in limits], np.inf)[1:]
+    assert not _list_wrong(found[:, : len(x)], oracle, x) and np.allclose(at_infinity, large, atol=1e-5)
+
+
+def _list_wrong(found, oracle, x):
+    """Return the wrong ones among the derivatives of several orders at ``x``, each with the expected value."""
     expected = _expected(oracle, x, float(ml_dtypes.finfo(x.dtype).max))
-    is_right = np.isnan(expected) | (found[:, : len(x)] == expected)
+    is_right = np.isnan(expected) | (found == expected)
     with np.errstate(invalid="ignore"):
-        is_right |= abs(found[:, : len(x)] - expected) <= TOLERANCES[dtype] * np.maximum(1, abs(expected))
-    wrong = {
+        is_right |= abs(found - expected) <= TOLERANCES[x.dtype.name] * np.maximum(1, abs(expected))
+    return {
         f"order {order} at {x[point]}": (found[order, point], expected[order, point])
         for order, point in zip(*np.nonzero(~is_right), strict=True)
     }
-    at_infinity = found[1:, len(x) :]
-    large = _expected(oracle, [1e6 * np.sign(limit) for limit in limits], np.inf)[1:]
-    assert not wrong and np.allclose(at_infinity, large, atol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
+@pytest.mark.parametrize("name", ["gelu", "squareplus", "sparse_plus", "silu", "softplus", "log_sigmoid", "elu"])
+def test_derivatives_of_activations_at_arguments_whose_powers_overflow(name, dtype):
+    function, oracle, _ = FUNCTIONS[name]
+    largest = float(ml_dtypes.finfo(dtype).max)
+    x = np.array([sign * min(size, largest) for size in LARGE_SIZES for sign in (1, -1)], dtype)
+    assert not _list_wrong(_derivatives(function, x), oracle, x)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_slopes_of_angles_of_narrow_floats(dtype):
+    y, x = np.array([(300, 300), (-40, 1000), (1e-3, 2e-3), (0, 6e4)], dtype).T
+    wide_y, wide_x = y.astype(np.float64), x.astype(np.float64)
+    for position, numerator in enumerate((wide_x, -wide_y)):
+        found = xs.vmap(xs.grad(jnp.arctan2, position))(y, x)
+        assert found.dtype == y.dtype
+        np.testing.assert_allclose(np.asarray(found, np.float64), numerator / (wide_x**2 + wide_y**2), rtol=2e-2)

@@ -58,6 +58,13 @@ xs.scipy.linalg.polar(m)[1], xs.scipy.linalg.eigh(m + m.T)[0], xs.scipy.linalg.s
 xs.scipy.linalg.solve_sylvester(m, m, m), xs.scipy.linalg.cho_solve(xs.scipy.linalg.cho_factor(m @ m.T), x)
 xs.scipy.linalg.rsf2csf(*xs.scipy.linalg.schur(m))[0], xs.scipy.linalg.toeplitz(x), xs.scipy.linalg.block_diag(m, m)
 xs.scipy.fft.dct(x), xs.scipy.fft.idct(x), xs.scipy.signal.detrend(x), xs.scipy.signal.convolve(x, p)
+xs.scipy.signal.welch(x, nperseg=2)[1], xs.scipy.signal.welch(x, 0.7, nperseg=2)[0]
+xs.scipy.signal.csd(x, p, nperseg=3, average="median")[1], xs.scipy.signal.csd(x, p, nperseg=3)[1]
+xs.scipy.signal.welch(i, nperseg=2)[1], xs.scipy.signal.stft(x, nperseg=2)[0]
+xs.scipy.signal.stft(x, 0.7, nperseg=2)[1], xs.scipy.signal.stft(z, nperseg=2)[2]
+xs.scipy.signal.istft(m, 0.7, nperseg=4)[0], xs.scipy.signal.istft(c, nperseg=4)[1]
+xs.scipy.ndimage.map_coordinates(x, [p], 1), xs.scipy.ndimage.map_coordinates(m, [p, x], 1, "mirror", 0.1)
+xs.scipy.ndimage.map_coordinates(x, [p], 0, "nearest"), xs.scipy.ndimage.map_coordinates(z, [i], 1)
 xs.scipy.stats.norm.logpdf(x), xs.scipy.stats.mode(x).mode, xs.scipy.stats.sem(x)
 xs.scipy.stats.beta.logpdf(x, p, p), xs.scipy.stats.chi2.cdf(p, p), xs.scipy.stats.expon.ppf(p / 4), xs.lax.dot(x, p)
 xs.scipy.special.gammainc(p, p), xs.scipy.special.betainc(p, p, p / 4), xs.scipy.special.hyp1f1(p, p, x)

@@ -8,6 +8,7 @@ import mpmath
 import numpy as np
 import pytest
 import scipy.special
+import scipy.stats
 
 import xlascope as xs
 import xlascope.numpy as jnp
@@ -310,3 +311,71 @@ def test_values_where_factors_have_none(name: str) -> None:
     tolerance = float(np.finfo(dtype).eps)
     for found in (function(x), xs.jit(function)(x)):
         np.testing.assert_allclose(np.asarray(found), wanted, rtol=20 * tolerance, atol=tolerance * 1e-2)
+
+
+def _slopes(function: Callable[..., Any], position: int = 0) -> Callable[..., Any]:
+    return xs.vmap(xs.grad(function, position))
+
+
+def _digamma_difference(a: Any, b: Any) -> list[float]:
+    with mpmath.workdps(50):
+        pairs = [(mpmath.mpf(x), mpmath.mpf(y)) for x, y in zip(a.tolist(), b.tolist(), strict=True)]
+        return [float(mpmath.digamma(x) - mpmath.digamma(x + y)) for x, y in pairs]
+
+
+LARGE = np.array([12.0, 1e3, 1e4, 1e5, 1e6])
+MEDIANS = np.array([0.52, 0.501, 0.5012, 0.4999, 0.50004])
+SMALL_BESIDE = np.array([1e-4, 0.01, 3.0, 2e4, 1e-6])
+#: Function, its oracle in float64, arguments. Factors or logarithms of these cancel in single precision.
+CANCELLING = {
+    "density of gamma": (
+        _slopes(ours.gammainc, 1),
+        lambda a, x: scipy.stats.gamma.pdf(x, a),
+        (LARGE, LARGE + np.sqrt(LARGE)),
+    ),
+    "density of gamma, from above": (
+        _slopes(ours.gammaincc, 1),
+        lambda a, x: -scipy.stats.gamma.pdf(x, a),
+        (LARGE, LARGE - np.sqrt(LARGE)),
+    ),
+    "density of chi2": (
+        _slopes(xs.scipy.stats.chi2.cdf),
+        lambda x, k: scipy.stats.chi2.pdf(x, k),
+        (2 * LARGE + np.sqrt(LARGE), 2 * LARGE),
+    ),
+    "slope of poisson": (
+        _slopes(lambda rate, k: xs.scipy.stats.poisson.cdf(k, rate)),
+        lambda rate, k: -scipy.stats.poisson.pmf(k, rate),
+        (LARGE + np.sqrt(LARGE), LARGE),
+    ),
+    "density of beta": (
+        _slopes(ours.betainc, 2),
+        lambda a, b, x: scipy.stats.beta.pdf(x, a, b),
+        (LARGE, LARGE, MEDIANS),
+    ),
+    "density at the ends": (
+        _slopes(ours.betainc, 2),
+        lambda a, b, x: scipy.stats.beta.pdf(x, a, b),
+        (np.array([1.0, 1.0, 1.0, 2.0]), np.array([1.0, 3.0, 1.0, 1.0]), np.array([0.0, 0.0, 1.0, 1.0])),
+    ),
+    "density at 0": (_slopes(ours.gammainc, 1), lambda a, x: scipy.stats.gamma.pdf(x, a), (np.ones(1), np.zeros(1))),
+    "slope of betaln": (_slopes(ours.betaln), _digamma_difference, (LARGE, SMALL_BESIDE)),
+    "other slope of betaln": (_slopes(ours.betaln, 1), lambda a, b: _digamma_difference(b, a), (LARGE, SMALL_BESIDE)),
+    "poch": (ours.poch, scipy.special.poch, (LARGE, np.array([3.0, 0.01, -1.5, 1.0, 2.5]))),
+    "betaln of NaN": (ours.betaln, scipy.special.betaln, (np.array([np.nan, 2.0]), np.array([1e3, np.nan]))),
+    "rel_entr of NaN": (ours.rel_entr, scipy.special.rel_entr, (np.array([np.nan, 2.0]), np.array([1e3, np.nan]))),
+}
+
+
+@pytest.mark.parametrize("name", CANCELLING)
+def test_what_cancels_in_single_precision(name: str) -> None:
+    function, oracle, arguments = CANCELLING[name]
+    singles = [np.asarray(each, np.float32) for each in arguments]
+    wanted = oracle(*(each.astype(np.float64) for each in singles))
+    for found in (function(*singles), xs.jit(function)(*singles)):
+        np.testing.assert_allclose(np.asarray(found), wanted, rtol=1e-4)
+
+
+def test_betainc_is_no_negative_probability() -> None:
+    found = ours.betainc(np.float32(1), np.float32([1e-10, 1e-7, 1e-5]), np.float32(0.75))
+    assert (np.asarray(found) >= 0).all()

@@ -370,6 +370,14 @@ def test_terms_take_the_type_and_shape_of_their_primal() -> None:
     assert complex(first) == 2 + 4j
 
 
+def test_terms_are_weakly_typed_where_primal_and_terms_are() -> None:
+    y, terms = jet(lambda x: jnp.sin(x) * 2, (1.0,), ((1.0, 0, 0.0),))
+    assert all(each.weak_type for each in (y, *terms))
+    for x, term in ((np.float32(1), 1.0), (1.0, np.float32(1))):
+        y, terms = jet(jnp.sin, (x,), ((term, 0.0),))
+        assert y.weak_type == isinstance(x, float) and not any(each.weak_type for each in terms)
+
+
 def test_orders_none_and_nothing() -> None:
     assert jet(jnp.cos, (0.0,), ([],)) == (1.0, [])
     assert jet(lambda: 2.0, (), ()) == (2.0, [])

@@ -7,6 +7,7 @@ b + 2); beyond, I_x(a, b) = 1 - I_(1 - x)(b, a).
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,17 +18,27 @@ from ...ir.markers import ZERO
 from ...ir.operation import Operation
 from ...operations import sharding_rules
 from ...operations.arithmetic import abs, add, mul, sub
+from ...operations.bits import bitwise_and
+from ...operations.comparisons import gt, lt
 from ...operations.conversion import to_dtype
 from ...operations.elementwise import align
 from ...operations.exponentials import exp, log, log1p
 from ...operations.formula_operations import emit_formula
 from ...operations.operand_checks import broadcast_shape, require_kind, require_one_dtype
-from ...operations.operand_values import PYTHON_SCALAR_TYPES, as_float, match
+from ...operations.operand_values import (
+    PYTHON_SCALAR_TYPES,
+    as_float,
+    dtype_of,
+    match,
+    shape_of,
+    typed_scalar,
+)
 from ...operations.selection import select
+from ...operations.shapes import full
 from ...operations.special import lgamma
 from ...operations.tangent_arithmetic import broadcast_to_result, neg
 from ...trace.bind import bind1
-from .factors import epsilon, iterate_while, log_beta_factor
+from .factors import epsilon, iterate_while, log_beta_factor, log_of_power
 
 
 def betainc_formula(a: Any, b: Any, x: Any) -> Any:
@@ -41,6 +52,7 @@ def betainc_formula(a: Any, b: Any, x: Any) -> Any:
     is_reflected = v > (p + 1.0) / (p + q + 2.0)
     p, q, v = select(is_reflected, q, p), select(is_reflected, p, q), select(is_reflected, 1.0 - v, v)
     result = exp(log_beta_factor(p, q, v)) * _continued_fraction(p, q, v, inside) / p
+    result = select(result > 1.0, ones, result)  # by rounding: the complement would be negative
     result = select(is_reflected, 1.0 - result, result)
     result = select(inside, result, ones * np.nan)
     positive = (a >= 0.0) & (b >= 0.0) & (a + b > 0.0) & ((a < np.inf) | (b < np.inf))
@@ -74,6 +86,18 @@ def _continued_fraction(a: Any, b: Any, x: Any, active: Any) -> Any:
     return iterate_while((active, d * 0.0 + 1.0, d, d), step)[3]
 
 
+def _density(a: Any, b: Any, x: Any) -> Any:
+    """Return x^(a - 1) (1 - x)^(b - 1) / B(a, b), inside of its domain without cancellation."""
+    above, below = ((a, 0.0), (b, 0.0), (x, 0.0)), ((a, np.inf), (b, np.inf), (x, 1.0))
+    inside = functools.reduce(bitwise_and, [gt(*pair) for pair in above] + [lt(*pair) for pair in below])
+    half = full(shape_of(x), typed_scalar(0.5, dtype_of(x)))
+    p, q, v = select(inside, a, half), select(inside, b, half), select(inside, x, half)
+    by_ratio = log_beta_factor(p, q, v) - log(v) - log1p(-v)
+    logarithm = sub(add(lgamma(a), lgamma(b)), lgamma(add(a, b)))
+    powers = add(log_of_power(sub(b, 1.0), log1p(neg(x))), log_of_power(sub(a, 1.0), log(x)))
+    return exp(select(inside, by_ratio, sub(powers, logarithm)))
+
+
 class RegularizedIncompleteBeta(Operation, name="regularized_incomplete_beta"):
     """Operation that computes I_x(a, b); its derivative in x is x^(a - 1) (1 - x)^(b - 1) / B(a, b)."""
 
@@ -99,9 +123,8 @@ class RegularizedIncompleteBeta(Operation, name="regularized_incomplete_beta"):
             )
         if t is ZERO:
             return [y], [ZERO]
-        logarithm = sub(add(lgamma(a), lgamma(b)), lgamma(add(a, b)))
-        powers = add(mul(sub(b, 1.0), log1p(neg(x))), mul(sub(a, 1.0), log(x)))
-        return [y], [mul(broadcast_to_result(t, y), exp(sub(powers, logarithm)))]
+        density = _density(*(broadcast_to_result(operand, y) for operand in (a, b, x)))
+        return [y], [mul(broadcast_to_result(t, y), density)]
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         return [bind1(self, *align(operands, axes))], [0]

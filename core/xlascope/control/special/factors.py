@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from ...dtypes import finfo
-from ...operations.arithmetic import abs
+from ...operations.arithmetic import abs, mul
+from ...operations.comparisons import eq
 from ...operations.conversion import to_dtype
 from ...operations.exponentials import exp, log, log1p, pow
 from ...operations.operand_values import dtype_of, shape_of
@@ -54,6 +55,12 @@ def log1p_minus(u: Any, ratio: Any) -> Any:
     r = v / (v + 2.0)
     series = horner(r * r, [1 / (2 * k + 3) for k in range(18)])
     return select(near, 2.0 * r * r * r * series - v * r, log(ratio) - u)
+
+
+def log_of_power(exponent: Any, logarithm: Any) -> Any:
+    """Return the logarithm of a power, exponent · log(base): 0 for the exponent 0, also of an infinite logarithm."""
+    is_zero = eq(exponent, 0.0)
+    return select(is_zero, mul(exponent, 0.0), mul(exponent, select(is_zero, mul(exponent, 0.0), logarithm)))
 
 
 def stirling_correction(a: Any) -> Any:

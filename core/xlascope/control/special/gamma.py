@@ -14,18 +14,30 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...ir.markers import ZERO
-from ...operations.arithmetic import abs, mul, sub
+from ...operations.arithmetic import abs, div, mul, sub
+from ...operations.bits import bitwise_and
+from ...operations.comparisons import gt, lt
 from ...operations.conversion import to_dtype
 from ...operations.elementwise import Binary
 from ...operations.exponentials import exp, expm1, log, log1p
 from ...operations.formula_operations import emit_formula
-from ...operations.operand_values import as_float, match
+from ...operations.operand_values import as_float, dtype_of, match, shape_of, typed_scalar
 from ...operations.selection import select
+from ...operations.shapes import full
 from ...operations.special import digamma, lgamma
 from ...operations.tangent_arithmetic import broadcast_to_result, neg
 from ...records.traits import NO_TRAITS
 from ...trace.bind import bind1
-from .factors import epsilon, gamma_factor, horner, iterate_while, log_gamma_factor
+from .factors import (
+    MIN_STIRLING_ARGUMENT,
+    epsilon,
+    gamma_factor,
+    horner,
+    iterate_while,
+    log_gamma_factor,
+    log_gamma_factor_of_large,
+    log_of_power,
+)
 
 #: Largest a for which Q(a, x) is computed without P(a, x), for small x.
 _MAX_SMALL_A = 0.5
@@ -257,11 +269,17 @@ class Igamma(Binary, name="igamma"):
         return mul(broadcast_to_result(t, z), igamma_grad_a(x, y))
 
     def derivative_right(self, x: Any, y: Any, z: Any, t: Any) -> Any:
-        return mul(broadcast_to_result(t, z), _density(x, y))
+        return mul(broadcast_to_result(t, z), _density(broadcast_to_result(x, z), broadcast_to_result(y, z)))
 
 
 def _density(a: Any, x: Any) -> Any:
-    return exp(sub(sub(mul(sub(a, 1.0), log(x)), x), lgamma(a)))
+    """Return x^(a - 1) e^-x / Γ(a); for large a by Stirling's formula, since the logarithms of its factors cancel."""
+    is_large = bitwise_and(gt(a, MIN_STIRLING_ARGUMENT), bitwise_and(gt(x, 0.0), lt(x, np.inf)))
+    filler = full(shape_of(x), typed_scalar(MIN_STIRLING_ARGUMENT, dtype_of(x)))
+    large_a, large_x = select(is_large, a, filler), select(is_large, x, filler)
+    by_ratio = log_gamma_factor_of_large(large_a, large_x) + log(div(large_a, large_x))
+    plain = sub(sub(log_of_power(sub(a, 1.0), log(x)), x), lgamma(a))
+    return exp(select(is_large, by_ratio, plain))
 
 
 def igamma(a: Any, x: Any) -> Any:
@@ -290,7 +308,7 @@ class Igammac(Binary, name="igammac"):
         return neg(mul(broadcast_to_result(t, z), igamma_grad_a(x, y)))
 
     def derivative_right(self, x: Any, y: Any, z: Any, t: Any) -> Any:
-        return neg(mul(broadcast_to_result(t, z), _density(x, y)))
+        return neg(mul(broadcast_to_result(t, z), _density(broadcast_to_result(x, z), broadcast_to_result(y, z))))
 
 
 def igammac(a: Any, x: Any) -> Any:

@@ -62,10 +62,12 @@ def _map_coordinates(x: Any, coordinates: list[Any], fill: Any, order: int, mode
         value = x[tuple(indices)]
         if mode == "constant" and inside is not None:
             value = jnp.where(inside, value, fill)
-        total = total + (value if weight is None else value * weight)
+        if weight is not None:
+            value = value * (to_dtype(weight, x.dtype) if dtype_kind(x.dtype) == "c" else weight)
+        total = total + value
     if dtype_kind(x.dtype) in "iub" and dtype_kind(jnp.result_type(total)) == "f":
         total = lax.round(total)  # halves away from zero, as in SciPy and JAX
-    return jnp.asarray(total).astype(x.dtype)
+    return to_dtype(total, x.dtype)
 
 
 def _nearest_neighbor(c: Any) -> list[tuple[Any, Any]]:

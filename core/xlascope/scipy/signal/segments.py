@@ -11,6 +11,7 @@ from ... import numpy as jnp
 from ...dtypes import dtype_kind
 from ...numpy.axes import whole_number
 from ...trace.source import here
+from ...trace.values import exact_array
 from ..arguments import to_array_in_dtype
 from .detrending import detrend
 from .windows import make_window
@@ -78,7 +79,9 @@ def segment_spectra(x: Any, spec: SegmentSpec, trend: Any, one_sided: bool) -> A
     """
     count = (x.shape[-1] - spec.length) // spec.hop_length + 1
     indices = np.arange(max(count, 0))[:, None] * spec.hop_length + np.arange(spec.length)
-    segments = make_detrender(trend)(jnp.take(x, indices, -1)) * spec.window
+    segments = make_detrender(trend)(jnp.take(x, indices, -1))
+    is_complex = dtype_kind(segments.dtype) == "c"
+    segments = segments * (to_array_in_dtype(spec.window, segments.dtype) if is_complex else spec.window)
     return jnp.fft.rfft(segments, spec.fft_length) if one_sided else jnp.fft.fft(segments, spec.fft_length)
 
 
@@ -91,4 +94,5 @@ def frequency_bins(spec: SegmentSpec, fs: Any, one_sided: bool) -> Any:
     """Return the frequencies of a spectrum at sampling rate ``fs``; negative ones too unless ``one_sided``."""
     size = spec.fft_length
     bins = np.fft.rfftfreq(size) if one_sided else np.fft.fftfreq(size)
-    return (jnp.asarray(bins, spec.window.dtype) * fs).astype(spec.window.dtype)
+    dtype = spec.window.dtype
+    return to_array_in_dtype(exact_array(bins, dtype) * fs, dtype)

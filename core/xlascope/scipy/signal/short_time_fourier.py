@@ -13,7 +13,8 @@ from ...operations.complex_numbers import complex_dtype
 from ...operations.conversion import to_dtype
 from ...operations.shapes import zeros_of
 from ...trace.source import here
-from ..arguments import promote_dtypes_inexact
+from ...trace.values import exact_array
+from ..arguments import promote_dtypes_inexact, to_array_in_dtype
 from .segments import frequency_bins, is_one_sided, resolve_segment_spec, segment_spectra
 
 _BOUNDARIES = {"even": "reflect", "constant": "edge", "zeros": "constant"}
@@ -59,12 +60,13 @@ def stft(
         pad_length = -(x_last.shape[-1] - spec.length) % spec.hop_length % spec.length
         x_last = jnp.pad(x_last, [*[(0, 0)] * (x.ndim - 1), (0, pad_length)])
     one_sided = is_one_sided(return_onesided, x)
-    coefficients = segment_spectra(x_last, spec, detrend, one_sided) / jnp.sum(spec.window)
+    coefficients = segment_spectra(x_last, spec, detrend, one_sided)
+    coefficients = coefficients / to_array_in_dtype(jnp.sum(spec.window), coefficients.dtype)
     times = np.arange(spec.length / 2, x_last.shape[-1] - spec.length / 2 + 1, spec.hop_length)
     if boundary is not None:
         times = times - spec.length / 2
     coefficients = jnp.moveaxis(coefficients, -1, axis_index)  # times become the last axis
-    return frequency_bins(spec, fs, one_sided), jnp.asarray(times, spec.window.dtype) / fs, coefficients
+    return frequency_bins(spec, fs, one_sided), exact_array(times, spec.window.dtype) / fs, coefficients
 
 
 def _extend_boundary(x: Any, boundary: str, size: int) -> Any:
@@ -126,4 +128,4 @@ def istft(
         half = length // 2
         total, weights = total[..., half : size - half], weights[half : size - half]
     signal = total / jnp.where(weights > 1e-10, weights, 1)
-    return jnp.asarray(np.arange(signal.shape[-1]), dtype=signal.real.dtype) / fs, signal
+    return exact_array(np.arange(signal.shape[-1]), signal.real.dtype) / fs, signal

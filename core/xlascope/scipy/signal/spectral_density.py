@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from ... import lax
 from ... import numpy as jnp
 from ...numpy.axes import axis_of
 from ...trace.source import here
-from ..arguments import promote_dtypes_inexact, require_one_of
+from ..arguments import promote_dtypes_inexact, require_one_of, to_array_in_dtype
 from .segments import frequency_bins, is_one_sided, resolve_segment_spec, segment_spectra
 
 
@@ -56,11 +57,11 @@ def csd(
     second = first if is_auto else segment_spectra(y_padded, spec, detrend, one_sided)
     density = jnp.conj(first) * second
     weights = jnp.sum(spec.window**2) * fs if scaling == "density" else jnp.sum(spec.window) ** 2
-    density = density / weights
+    density = jnp.real(density) if is_auto else density
+    density = density / to_array_in_dtype(weights, density.dtype)
     if one_sided:  # double all but the zero and Nyquist frequencies, which have no negative counterpart
         last = None if spec.fft_length % 2 else -1
         density = density.at[..., 1:last].multiply(2)
-    density = jnp.real(density) if is_auto else density
     density = _average_segments(density, average)
     return frequency_bins(spec, fs, one_sided), jnp.moveaxis(density, -1, axis_of(axis, x.ndim))
 
@@ -71,7 +72,7 @@ def _average_segments(periodograms: Any, average: str) -> Any:
         return jnp.mean(periodograms, -2)
     bias = 1 + sum(1 / (i + 1) - 1 / i for i in range(2, count, 2))
     if jnp.iscomplexobj(periodograms):
-        return (jnp.median(jnp.real(periodograms), -2) + 1j * jnp.median(jnp.imag(periodograms), -2)) / bias
+        return lax.complex(*(jnp.median(part, -2) for part in (periodograms.real, periodograms.imag))) / bias
     return jnp.median(periodograms, -2) / bias
 
 

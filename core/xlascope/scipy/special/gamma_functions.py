@@ -165,15 +165,49 @@ def _betaln_formula(a: Any, b: Any, _: float) -> Any:
     # subtracted from 0, so that log B(1, 1) is 0 and not -0
     result = select(by_one, sub(0.0, log(select(by_one, other_argument, full_like(a, 1.0)))), result)
     at_end = bitwise_and(eq(more, math.inf), bitwise_and(gt(less, 0.0), lt(less, math.inf)))
-    return select(at_end, full_like(a, -math.inf), result)
+    result = select(at_end, full_like(a, -math.inf), result)
+    return select(bitwise_or(ne(a, a), ne(b, b)), full_like(a, math.nan), result)
 
 
-@_betaln.defjvp
-def _betaln_jvp(primals: Any, tangents: Any) -> Any:
-    (a, b), (ta, tb) = primals, tangents
-    digamma_sum = special.digamma(add(a, b))
-    tangent = add(mul(ta, sub(special.digamma(a), digamma_sum)), mul(tb, sub(special.digamma(b), digamma_sum)))
-    return _betaln(a, b), tangent
+_betaln.defjvps(
+    lambda t, result, a, b: mul(t, _digamma_difference(a, b)),
+    lambda t, result, a, b: mul(t, _digamma_difference(b, a)),
+)
+
+
+@custom_jvp
+def _digamma_difference(a: Any, b: Any) -> Any:
+    """Return ψ(a) - ψ(a + b), without cancellation where b is small beside a large a."""
+    (result,) = evaluate_in_double(_digamma_difference_formula, a, b)
+    return result
+
+
+_digamma_difference.defjvps(
+    lambda t, result, a, b: mul(t, sub(special.trigamma(a), special.trigamma(add(a, b)))),
+    lambda t, result, a, b: mul(t, neg(special.trigamma(add(a, b)))),
+)
+
+#: Coefficients of 1/a², 1/a⁴, … in log(a) - 1/(2a) - ψ(a) (Abramowitz and Stegun, 6.3.18).
+_DIGAMMA_COEFFICIENTS = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12)
+
+
+def _digamma_difference_formula(a: Any, b: Any, _: float) -> Any:
+    # The terms of the asymptotic series are subtracted analytically.
+    is_large = bitwise_and(gt(a, MIN_STIRLING_ARGUMENT), lt(a, math.inf))
+    is_large = bitwise_and(is_large, bitwise_and(gt(b, 0.0), lt(b, math.inf)))
+    filler = full_like(a, MIN_STIRLING_ARGUMENT)
+    less, step = select(is_large, a, filler), select(is_large, b, filler)
+    more = add(less, step)
+    share, inverse_less, inverse_more = div(step, more), div(1.0, less), div(1.0, more)
+    powers_of_less, powers_of_more = mul(inverse_less, inverse_less), mul(inverse_more, inverse_more)
+    first = mul(mul(share, mul(add(less, more), inverse_more)), powers_of_less)  # 1/less² - 1/more²
+    total = add(log1p(mul(step, inverse_less)), mul(0.5, mul(share, inverse_less)))
+    difference, power = first, powers_of_more
+    for coefficient in _DIGAMMA_COEFFICIENTS:
+        total = add(total, mul(coefficient, difference))
+        difference = add(mul(difference, powers_of_less), mul(power, first))
+        power = mul(power, powers_of_more)
+    return select(is_large, neg(total), sub(special.digamma(a), special.digamma(add(a, b))))
 
 
 @jit_wrapped()
@@ -309,7 +343,7 @@ def poch(z: Any, m: Any) -> Any:
     zero = bitwise_and(bitwise_xor(at_pole, both_poles), lt(abs(m), math.inf))
     usual_z = select(bitwise_or(both_poles, zero), half, z)
     end = add(usual_z, select(both_poles, ones, m))
-    ratio = exp(sub(special.lgamma(end), special.lgamma(usual_z)))
+    ratio = exp(_log_gamma_ratio(end, usual_z, select(both_poles, ones, m)))
     result = mul(mul(_gamma_sign(end), _gamma_sign(usual_z)), ratio)
     # both are poles: use the reflection formula
     n, k = select(both_poles, z, full_like(z, -2.0)), select(both_poles, m, ones)
@@ -323,6 +357,20 @@ def poch(z: Any, m: Any) -> Any:
     vanishing = mul(mul(sub(start, pole), slope), mul(_gamma_sign(shifted), exp(special.lgamma(shifted))))
     result = select(zero, vanishing, result)
     return select(eq(m, 0.0), ones, result)
+
+
+def _log_gamma_ratio(end: Any, start: Any, step: Any) -> Any:
+    """Return log(Γ(end) / Γ(start)) for end = start + step.
+
+    Between positive numbers it is log(Γ(step) / B(start, step)): there the logarithms of both sides cancel.
+    """
+    usable = bitwise_and(bitwise_and(gt(end, 0.0), gt(start, 0.0)), bitwise_and(ne(step, 0.0), lt(abs(step), math.inf)))
+    ones = full_like(start, 1.0)
+    rises = gt(step, 0.0)
+    less, size = select(usable, select(rises, start, end), ones), select(usable, abs(step), ones)
+    growth = sub(special.lgamma(size), _betaln(less, size))
+    plain = sub(special.lgamma(end), special.lgamma(start))
+    return select(usable, select(rises, growth, neg(growth)), plain)
 
 
 def _is_pole(x: Any) -> Any:

@@ -148,7 +148,8 @@ def _rel_entr(p: Any, q: Any) -> Any:
     p_safe, q_safe = select(both_positive, p, ones), select(both_positive, q, ones)
     valid = mul(p_safe, sub(log(p_safe), log(q_safe)))
     is_zero = bitwise_and(eq(p, 0.0), ge(q, 0.0))
-    return select(both_positive, valid, select(is_zero, full_like(ones, 0.0), full_like(q, math.inf)))
+    outside = select(bitwise_or(ne(p, p), ne(q, q)), full_like(q, math.nan), full_like(q, math.inf))
+    return select(both_positive, valid, select(is_zero, full_like(ones, 0.0), outside))
 
 
 @jit_wrapped()
