@@ -63,6 +63,7 @@ UNSUPPORTED_NAMES = {
 
 _USE_ARRAY = "use xlascope.Array"
 _USE_NAMED_SHARDING = "use xlascope.sharding.NamedSharding"
+_USE_PUBLIC_TYPES = "use xlascope.errors.JaxRuntimeError for its XlaRuntimeError, and xlascope.Array for its arrays"
 _USE_ENABLE_X64 = "use xlascope.enable_x64(True) or xlascope.enable_x64(False) in a with statement"
 
 #: Names that jax itself has removed, and their replacements.
@@ -70,7 +71,7 @@ REMOVED_NAMES = {
     "abstract_arrays": "use xlascope.core.ShapedArray",
     "clear_backends": "use xlascope.clear_caches",
     "config.config": "use from xlascope import config",
-    "core.ConcreteArray": "use isinstance(x, xlascope.core.Tracer) to ask whether a value is traced",
+    "core.ConcreteArray": "use xlascope.core.Tracer with isinstance to ask whether a value is traced",
     "core.get_aval": "use xlascope.typeof",
     "core.raise_to_shaped": "leave it away: all avals are shaped",
     "curry": "use functools.partial",
@@ -101,8 +102,8 @@ REMOVED_NAMES = {
     "lax.outfeed": "use xlascope.experimental.io_callback",
     "lax.pvary": "use xlascope.lax.pcast with to='varying'",
     "lax.tie_in": "leave it away: lax.tie_in(x, y) is y",
-    "lib.xla_client": "use xlascope.errors.JaxRuntimeError for its XlaRuntimeError, and xlascope.Array for its arrays",
-    "lib.xla_extension": "use xlascope.errors.JaxRuntimeError for its XlaRuntimeError, and xlascope.Array for its arrays",
+    "lib.xla_client": _USE_PUBLIC_TYPES,
+    "lib.xla_extension": _USE_PUBLIC_TYPES,
     "linear_util": "transform functions with xlascope.grad, vmap and jit alone",
     "mask": "use xlascope.numpy.where",
     "nn.normalize": "use xlascope.nn.standardize",
