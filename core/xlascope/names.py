@@ -130,7 +130,10 @@ class _ExplainingFinder:
         package, _, last = name.rpartition(".")
         if package.partition(".")[0] != "xlascope" or sys._getframe(2).f_code.co_name != "_find_and_load_unlocked":
             return None
-        text = importlib.import_module("xlascope.missing").explanation(package, last, dir(sys.modules[package]))
+        if hasattr(sys.modules[package], last):
+            text = f"; {last} is a name of {package} and no module: write from {package} import {last}"
+        else:
+            text = importlib.import_module("xlascope.missing").explanation(package, last, dir(sys.modules[package]))
         raise ModuleNotFoundError(f"No module named {name!r}{text}", name=name)
 
 

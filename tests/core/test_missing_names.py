@@ -46,6 +46,8 @@ IMPORTS = {
     "import xlascope.of_tomorrow": "^No module named 'xlascope.of_tomorrow': " + NOT_YET.format("of_tomorrow"),
     "from xlascope.of_tomorrow.special import erf": NOT_YET.format("of_tomorrow"),
     "from xlascope.tree_util import tree_mapp": "^cannot import name 'tree_mapp' .*did you mean 'tree_map'",
+    "from xlascope.config import config": "config is .* of xlascope and no module: write from xlascope import config",
+    "import xlascope.numpy.ones": "no module: write from xlascope.numpy import ones",
     "import xlascope.nnn": "^No module named 'xlascope.nnn'; did you mean 'nn'",
 }
 

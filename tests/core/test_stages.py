@@ -53,6 +53,21 @@ def test_shapes_and_dtypes_are_enough_to_trace_lower_and_compile(step):
     assert step.eval_shape({"w": struct}, struct)["w"] == struct
 
 
+def test_a_shape_dtype_struct_is_like_an_array():
+    struct = xs.ShapeDtypeStruct((2, 3), "float32")
+    assert (struct.size, struct.ndim, len(struct), struct.sharding) == (6, 2, 2, None)
+    weak = struct.update(shape=(), weak_type=True)
+    assert repr(weak) == "ShapeDtypeStruct(shape=(), dtype=float32, weak_type=True)" and weak != struct.update(shape=())
+    assert xs.ShapeDtypeStruct.like(weak) == weak and len({weak, xs.ShapeDtypeStruct.like(weak)}) == 1
+    placed = xs.ShapeDtypeStruct.like(jnp.ones(3))
+    assert placed.sharding == jnp.ones(3).sharding and "sharding=SingleDeviceSharding" in repr(placed)
+    assert xs.jit(lambda x: x + 1.0).lower(placed).compile()(jnp.ones(3)).tolist() == [2.0] * 3
+    assert xs.eval_shape(lambda x: x * 2, placed) == xs.ShapeDtypeStruct((3,), "float32")
+    for invalid in (lambda: len(weak), lambda: struct.update(dtype=None), lambda: struct.update(sharding=3)):
+        with pytest.raises((TypeError, ValueError), match="ShapeDtypeStruct"):
+            invalid()
+
+
 def test_lowered_is_readable_in_both_dialects_and_has_costs(step, params):
     lowered = step.lower(params, jnp.ones(3))
     assert "stablehlo.multiply" in lowered.as_text()

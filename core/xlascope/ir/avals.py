@@ -237,25 +237,59 @@ def strip_weak_type(aval: ShapedArray) -> ShapedArray:
 
 
 class ShapeDtypeStruct:
-    """Shape and dtype without values, which stand for an array when a function is traced."""
+    """Shape and dtype without values, which stand for an array when a function is traced.
 
-    __slots__ = ("dtype", "shape", "weak_type")
+    A program that is lowered for one with a ``sharding`` takes an array of that sharding. Raises ValueError for the
+    dtype None and for a sharding that is none.
+    """
 
-    def __init__(self, shape: Sequence[int], dtype: Any, weak_type: bool = False) -> None:
+    __slots__ = ("dtype", "shape", "sharding", "weak_type")
+
+    def __init__(self, shape: Sequence[int], dtype: Any, weak_type: bool = False, *, sharding: Any = None) -> None:
+        if dtype is None:
+            raise ValueError("ShapeDtypeStruct takes a dtype, got None")
+        if sharding is not None and not hasattr(sharding, "device_set"):
+            raise ValueError(f"ShapeDtypeStruct takes a sharding such as NamedSharding(mesh, spec), got {sharding!r}")
         self.shape = tuple(shape)
         self.dtype = _as_dtype(dtype)
         self.weak_type = weak_type
+        self.sharding = sharding
+
+    @classmethod
+    def like(cls, x: Any) -> ShapeDtypeStruct:
+        """Return the shape, dtype, weak type and sharding of an array, or of a ShapeDtypeStruct."""
+        return cls(x.shape, x.dtype, bool(getattr(x, "weak_type", False)), sharding=getattr(x, "sharding", None))
+
+    def update(self, **changes: Any) -> ShapeDtypeStruct:
+        """Return the same with other values of arguments: ``x.update(shape=(3,))``."""
+        kept = {"shape": self.shape, "dtype": self.dtype, "weak_type": self.weak_type, "sharding": self.sharding}
+        return ShapeDtypeStruct(**{**kept, **changes})
 
     @property
     def ndim(self) -> int:
         """Return the number of axes."""
         return len(self.shape)
 
+    @property
+    def size(self) -> int:
+        """Return the number of elements."""
+        return math.prod(self.shape)
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of a ShapeDtypeStruct without axes")
+        return self.shape[0]
+
     def __repr__(self) -> str:
-        return f"ShapeDtypeStruct(shape={self.shape}, dtype={self.dtype.name})"
+        sharding = "" if self.sharding is None else f", sharding={self.sharding}"
+        weak_type = ", weak_type=True" if self.weak_type else ""
+        return f"ShapeDtypeStruct(shape={self.shape}, dtype={self.dtype.name}{sharding}{weak_type})"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, ShapeDtypeStruct) and (self.shape, self.dtype) == (other.shape, other.dtype)
+        return isinstance(other, ShapeDtypeStruct) and self._key() == other._key()
 
     def __hash__(self) -> int:
-        return hash((self.shape, self.dtype))
+        return hash(self._key())
+
+    def _key(self) -> tuple[Any, ...]:
+        return self.shape, self.dtype, self.sharding, bool(self.weak_type)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -180,7 +181,9 @@ def _power(x: Any, y: Any, mod: Any = None) -> Any:
 def _iterate(self: Any) -> Iterator[Any]:
     if not self.shape:
         raise TypeError("an array without axes cannot be iterated over")
-    return iter([self[i] for i in range(self.shape[0])])
+    rows = map(partial(indexing.getitem, self), range(self.shape[0]))
+    # Outside of any trace a row is one call: who needs only the first, as matplotlib does, should not pay for all.
+    return rows if STATE.trace is None else iter(list(rows))
 
 
 def _round(self: Any, decimals: int | None = None) -> Any:

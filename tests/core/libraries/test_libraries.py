@@ -19,6 +19,7 @@ import pytest
 
 import xlascope as xs
 import xlascope.numpy as jnp
+from xlascope.numpy import indexing
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
 #: What the extra `libraries` has, or the extra `test`. Others are tried where they happen to be installed.
@@ -233,6 +234,28 @@ def test_matplotlib() -> None:
     ):
         draw(axes)
     figure.savefig(io.BytesIO(), format="svg")
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda axes, x: axes.plot(x, x),
+        lambda axes, x: axes.hist(x, bins=30),
+        lambda axes, x: axes.hist2d(x, x),
+        lambda axes, x: axes.scatter(x, x, c=x),
+        lambda axes, x: axes.fill_between(x, x, x),
+        lambda axes, x: axes.errorbar(x, x, yerr=x),
+        lambda axes, x: axes.boxplot(x),
+        lambda axes, x: axes.step(x, x),
+    ],
+)
+def test_matplotlib_reads_an_array_at_once(draw: Callable[[Any, Any], Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    (figures,) = need("matplotlib.figure")
+    rows: list[int] = []
+    getitem = indexing.getitem
+    monkeypatch.setattr(indexing, "getitem", lambda x, i: (rows.append(i), getitem(x, i))[1])
+    draw(figures.Figure().subplots(), jnp.linspace(0.0, 1.0, 100))
+    assert len(rows) < 10
 
 
 def test_plotly() -> None:

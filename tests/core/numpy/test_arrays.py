@@ -258,6 +258,16 @@ def test_arrays_are_iterated_and_converted() -> None:
     assert round(x[2]) == 3 and divmod(x, 2)[1].tolist() == [1.0, 0.0, 1.0]
 
 
+def test_rows_are_computed_as_they_are_asked_for() -> None:
+    x = jnp.ones((4, 2))
+    rows = iter(x)
+    assert next(rows).tolist() == [1.0, 1.0]
+    x.delete()
+    with pytest.raises(RuntimeError, match="deleted"):
+        next(rows)
+    assert xs.jit(lambda y: sum(row for row in y))(jnp.ones((4, 2))).tolist() == [4.0, 4.0]
+
+
 @pytest.mark.parametrize("read", [float, bool, int, str, np.asarray, lambda x: x.item(), lambda x: x.tolist(), list])
 def test_reading_an_array_does_not_keep_it(read) -> None:
     x = jnp.ones(())[None] if read is list else jnp.ones(())

@@ -111,6 +111,16 @@ def mapped_training(lib, steps=5):
 
 #: What lies how afterwards: programs of which jax's sharding is ours.
 LYING = {
+    "lowered for a sharding": lambda lib: (
+        lib.jit(lambda a: a * 2)
+        .lower(lib.ShapeDtypeStruct(A.shape, A.dtype, sharding=named(lib, "x")))
+        .compile()(cut(lib, A, "x"))
+    ),
+    "lowered like an array": lambda lib: (
+        lib.jit(lambda a: a * 2)
+        .lower(lib.ShapeDtypeStruct.like(cut(lib, A, None, "y")))
+        .compile()(cut(lib, A, None, "y"))
+    ),
     "put": lambda lib: cut(lib, A, "x", "y"),
     "put whole": lambda lib: cut(lib, A),
     "put along both": lambda lib: cut(lib, A, ("x", "y")),
@@ -327,6 +337,9 @@ for dtype in ("float32", "bfloat16"):
 ALONE["under several meshes"] = under_meshes, [4, 4, 4, 2, 2, 2, 4, 4, 4]
 #: What is refused.
 REFUSED = {
+    "a type whose sharding does not fit": lambda lib: lib.jit(lambda a: a, in_shardings=named(lib, "y")).lower(
+        lib.ShapeDtypeStruct(A.shape, A.dtype, sharding=named(lib, "x"))
+    ),
     "no equal parts": lambda lib: cut(lib, A[:7], "x"),
     "too many axes": lambda lib: cut(lib, A[0], None, "x"),
     "no such name": lambda lib: cut(lib, A, "z"),

@@ -84,8 +84,10 @@ MISSING = {
     "import jax.numpy as n\nclass A:\n  n = 3\n  n.a\n  def f(self): n.b\n": [("numpy.b", (5,), "is not")],
     "import jax.numpy as n\n[n.a for n in x], lambda n: n.a, [n.b for x in x]": [("numpy.b", (2,), "is not")],
     "def f():\n  return n.a\nimport jax.numpy as n": [("numpy.a", (2,), "is not")],
-    "from jax.config import config": [("config", (1,), "is no module in jax 0.10.2 either: write from jax imp")],
-    "from jax.numpy.ones import x": [("numpy.ones", (1,), "is no module in jax 0.10.2 either: write from jax.numpy")],
+    "from jax.config import config": [("config", (1,), "is no module in jax 0.10.2 either: write from xlascope imp")],
+    "from jax.numpy.ones import x": [
+        ("numpy.ones", (1,), "is no module in jax 0.10.2 either: write from xlascope.numpy")
+    ],
     "import jax._src.core": [("_src", (1,), "is private to jax")],
     "import jax\nassert jax.__version__ > '0.4'": [("__version__", (2,), "is the version of xlascope")],
     "import importlib\nimportlib.import_module('jax.numpy')": [("numpy", (2,), "is imported by its name in a string")],

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ... import records
-from ...ir.avals import ShapedArray
+from ...ir.avals import ShapedArray, ShapeDtypeStruct
 from ...ir.jaxpr import ClosedJaxpr
 from ...records.stage_spans import stage_span
 from ...records.watchers import watchers
@@ -21,7 +21,8 @@ from ...transforms.evaluate import evaluate
 from ...xla.arrays.transfers import put_on_device
 from ...xla.compilation.compile_request import CompileRequest
 from ...xla.execution.executables import Executable, find_or_compile
-from ...xla.execution.placement import Placement, placement_of
+from ...xla.execution.placement import Placement, TypeOnlyOperand, placement_of
+from ...xla.sharding.named_shardings import aval_with_sharding
 from ..programs.call import bind_call
 from ..programs.function_names import count_arguments, name_of, names_of_leaves, operand_names, parameter_names
 from ..programs.interning import settings_of_trace
@@ -307,14 +308,10 @@ class Jitted:
             self.static_arg_cache.clear()
 
 
-class _TypeOnlyOperand:
-    """Operand of which only the type is known."""
-
-    def __init__(self, aval: ShapedArray) -> None:
-        self.aval = aval
-
-
 def _value_or_type(x: Any) -> Any:
     """Return ``x`` itself if it is a value, or an object with its type alone if it only has a shape and dtype."""
     aval = None if is_value(x) else aval_from_attributes(x)
-    return x if aval is None else _TypeOnlyOperand(aval)
+    if aval is None:
+        return x
+    sharding = x.sharding if isinstance(x, ShapeDtypeStruct) else None
+    return TypeOnlyOperand(aval_with_sharding(aval, sharding), sharding)

@@ -11,9 +11,7 @@ from ...operations.sharding_constraints import ShardingConstraint
 from ...trace.bind import bind1
 from ...trace.source import compose_message, here
 from ...xla.arrays.key_array import to_physical
-from ...xla.devices.array_patching import is_xlascope_array
-from ...xla.devices.backend import ArrayImpl
-from ...xla.execution.placement import Placement, partition_on_mesh
+from ...xla.execution.placement import Placement, committed_sharding, partition_on_mesh
 from ...xla.sharding.meshes import PartitionSpec, require_mesh
 from ...xla.sharding.named_shardings import MultiDeviceSharding, NamedSharding, aval_with_sharding
 from ...xla.sharding.single_device import resolve_device, single_device_sharding
@@ -181,8 +179,8 @@ def _operand_shardings(function: Any, arguments: CallArguments, in_shardings: Re
     shardings = []
     for i, (x, target) in enumerate(zip(operands, requested, strict=True)):
         y = to_physical(x)
-        actual = y.sharding if isinstance(y, ArrayImpl) and is_xlascope_array(y) and y._committed else None
-        if actual is not None and target is not None and not _is_equivalent(actual, target, y.ndim):
+        actual = committed_sharding(y)
+        if actual is not None and target is not None and not _is_equivalent(actual, target, len(y.aval.shape)):
             argument = operand_names(function, arguments.structure)[i]
             raise ValueError(
                 f"argument {argument} of {name_of(function)} lies as {actual}, and in_shardings says {target}{here()}: "

@@ -92,7 +92,7 @@ def _missing_reason(module: ModuleType, name: str) -> str:
 
 def _no_module_reason(path: str) -> str:
     package, _, name = path.rpartition(".")
-    return f"is no module in jax 0.10.2 either: write from {f'jax.{package}'.rstrip('.')} import {name}"
+    return f"is no module in jax 0.10.2 either: write from {f'xlascope.{package}'.rstrip('.')} import {name}"
 
 
 @functools.lru_cache(4096)

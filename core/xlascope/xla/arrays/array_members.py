@@ -260,6 +260,8 @@ _ARRAY_MEMBERS = {
     "__hash__": None,
     "item": lambda self, *args: _host_value(self).item(*args),
     "tolist": lambda self: _host_value(self).tolist(),
+    # Not in jax, whose arrays matplotlib knows: without it `plt.hist(x)` reads one element after the other.
+    "to_numpy": lambda self: _host_value(self),
     "tobytes": lambda self, order="C": _host_value(self).tobytes(order),
     "copy_to_host_async": _start_copy_to_host,
     "unsafe_buffer_pointer": buffer_address,

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...ir.avals import ShapedArray
 from ...ir.jaxpr import ClosedJaxpr
 from ...ir.user_frames import user_line, where_text
 from ..arrays.key_array import to_physical
@@ -30,6 +31,15 @@ class Placement(NamedTuple):
     partition: Partition | None = None
 
 
+class TypeOnlyOperand:
+    """Operand of which the type is known, and the sharding if the program is to be lowered for one, but no value."""
+
+    __slots__ = ("aval", "sharding")
+
+    def __init__(self, aval: ShapedArray, sharding: Any = None) -> None:
+        self.aval, self.sharding = aval, sharding
+
+
 def placement_of(operands: Sequence[Any]) -> Placement:
     """Return the placement that the committed operands have in common, or the default device if none is committed.
 
@@ -37,11 +47,11 @@ def placement_of(operands: Sequence[Any]) -> Placement:
     """
     common = None
     for x in operands:
-        x = to_physical(x)
-        if isinstance(x, ArrayImpl) and x._committed and is_xlascope_array(x):
-            if is_multi_device(x):
+        sharding = committed_sharding(to_physical(x))
+        if sharding is not None:
+            if isinstance(sharding, MultiDeviceSharding):
                 return _shared_placement(operands)
-            device = x._sharding._device
+            device = sharding._device
             if common is not None and device != common:
                 raise ValueError(
                     f"operands live on different devices, {common} and {device}; move them together with device_put"
@@ -55,7 +65,7 @@ def _shared_placement(operands: Sequence[Any]) -> Placement:
 
     The first named sharding among them gives the mesh. Raises ValueError when they are not on the same devices.
     """
-    shardings = [_committed_sharding(to_physical(x)) for x in operands]
+    shardings = [committed_sharding(to_physical(x)) for x in operands]
     mesh = next((sharding.mesh for sharding in shardings if isinstance(sharding, NamedSharding)), None)
     given_shardings = [sharding for sharding in shardings if sharding is not None]
     if mesh is None:  # XLA's own shardings only
@@ -63,8 +73,10 @@ def _shared_placement(operands: Sequence[Any]) -> Placement:
     return Placement(mesh.flat[0], True, partition_on_mesh(mesh, shardings))
 
 
-def _committed_sharding(x: Any) -> Any:
-    """Return the sharding of a committed array of xlascope; None for other operands."""
+def committed_sharding(x: Any) -> Any:
+    """Return the sharding of a committed array of xlascope, or of a type that has one; None for other operands."""
+    if x.__class__ is TypeOnlyOperand:
+        return x.sharding
     if not (isinstance(x, ArrayImpl) and x._committed and is_xlascope_array(x)):
         return None
     return array_sharding(x) if is_multi_device(x) else x._sharding
