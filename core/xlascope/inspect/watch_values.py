@@ -186,7 +186,7 @@ def _build_history(watcher: StepWatcher, most: int) -> ValueHistory:
         program=0 if step is None else step.record.program,
         function=watcher.jitted.name,
         time=time.time(),
-        calls=watcher.calls,
+        calls=max(watcher.calls, watcher.sample_count),  # a sample is taken before its call is counted
         sampled=watcher.sample_count,
         every=watcher.every,
         lost_share=watcher.lost_share,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import sys
 import threading
@@ -43,8 +44,11 @@ class WrittenCall(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Return the name of the function."""
-        return str(getattr(self.function, "__name__", type(self.function).__name__))
+        """Return the name of the function, for a partial that of the function it calls."""
+        function = self.function
+        while isinstance(function, functools.partial):
+            function = function.func
+        return str(getattr(function, "__name__", type(function).__name__))
 
     def copy_arguments(self) -> tuple[Any, Any]:
         """Return copies of the arguments: a call may donate arrays of the device, or write into NumPy's."""

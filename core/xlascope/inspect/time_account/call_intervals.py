@@ -239,24 +239,32 @@ class _IsInstalled(FastLRUCache[str, bool]):
     """Cache of whether a file belongs to xlascope, to an installed library or to Python, by its name."""
 
     def __missing__(self, file: str) -> bool:
-        of_python = file.startswith((_STANDARD_LIBRARY, "<frozen"))
+        of_python = file.startswith((_STANDARD_LIBRARY, "<frozen", "<magic-"))
         return self.insert(file, is_library[file] or of_python or any(folder in file for folder in _INSTALLED))
 
 
 _is_installed = _IsInstalled(4096)
 
 
+#: Parts of the paths of packages that run cells: where their frames lead to none of a cell, they work for themselves.
+_SHELLS = (f"{os.sep}IPython{os.sep}", f"{os.sep}ipykernel{os.sep}")
+
+
 def find_user_frame(frame: Any) -> Any:
-    """Return the innermost frame in a user's file, from a frame on, or else the innermost outside xlascope, or None."""
-    outside = None
+    """Return the innermost frame in a user's file, from a frame on.
+
+    Without one it is the innermost outside xlascope, of a program that is installed; None in a shell that runs cells.
+    """
+    outside, is_in_shell = None, False
     while frame is not None:
-        code = frame.f_code
-        if not _is_installed[code.co_filename]:
+        file = frame.f_code.co_filename
+        if not _is_installed[file]:
             return frame
-        if outside is None and not is_library[code.co_filename]:
+        if outside is None and not is_library[file]:
             outside = frame
+        is_in_shell = is_in_shell or any(package in file for package in _SHELLS)
         frame = frame.f_back
-    return outside
+    return None if is_in_shell else outside
 
 
 def find_user_location(frame: Any) -> CodeLocation | None:
