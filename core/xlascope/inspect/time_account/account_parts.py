@@ -153,7 +153,9 @@ def _blocked_parts(blocked: float, lines: SeenLines) -> Iterator[TimePart]:
         source, share = _most_frequent(lines.waits)
         yield TimePart("wait", in_numpy * scale, source=source, line_share=share)
     if by_line and elsewhere:
-        longest = max((location for location in by_line if location), key=lambda location: by_line[location], default=None)
+        longest = max(
+            (location for location in by_line if location), key=lambda location: by_line[location], default=None
+        )
         share = by_line[longest] / (sum(by_line.values()) + before) if longest else 0.0
         source = locate(*longest) if longest else None
         yield TimePart("blocked", elsewhere * scale, source=source, line_share=share)

@@ -61,7 +61,8 @@ class ThreadLooks:
 
     ``in_calls`` are the seconds in which it was blocked in a call of a function, ``in_numpy`` those in which NumPy
     waited for a result, and ``by_line`` those in which it was blocked elsewhere, by the user's instruction, None where
-    no code of the user's ran; all outside of the spans of ``ledger``. ``blocked_before`` are the seconds for which it was blocked before the first look.
+    no code of the user's ran; all outside of the spans of ``ledger``. ``blocked_before`` are the seconds for which it
+    was blocked before the first look.
     ``waits`` counts the looks that saw it wait for a result, by the user's instruction.
     ``on_look`` is called at each look.
     """
