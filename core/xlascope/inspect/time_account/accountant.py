@@ -194,7 +194,10 @@ class TimeAccountant:
         return function, True
 
     def _called_functions(self) -> tuple[list[CalledFunction], list[CalledFunction]]:
-        """Return the user's functions that were called, and the operations; those without a key are one of these."""
+        """Return the user's functions that the thread called, and the operations; those without a key are one of these.
+
+        Calls are counted on all threads; which part of them was on this one is known from samples.
+        """
         totals, timed = self._read_calls(), dict(self._intervals.timed)
         programs: list[CalledFunction] = []
         operations: list[CalledFunction] = []
@@ -202,7 +205,10 @@ class TimeAccountant:
             for key, calls in counts.items():
                 number, name, *_ = next(iter(reversed(engine.programs(key))), (0, ""))
                 limit = totals.seconds.get(number, 0.0)
-                called = CalledFunction(number, name, calls, timed.pop(key, TimedCalls()), limit)
+                samples = timed.pop(key, TimedCalls())
+                if not (thread_calls := samples.calls_on_thread(calls)):
+                    continue
+                called = CalledFunction(number, name, thread_calls, samples, limit)
                 (operations if engine.is_operation(key) else programs).append(called)
         operations += [CalledFunction(0, "", 0, item) for item in timed.values()]
         operations.append(CalledFunction(0, "", totals.without_key, TimedCalls()))
