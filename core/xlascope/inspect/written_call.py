@@ -17,6 +17,7 @@ import numpy as np
 
 from .. import records
 from ..analysis.eager_call import EagerCall
+from ..runtime.debug_output import debug_output_discarded
 from .inspection_scope import inspection
 from .running.dispatch_count import DispatchCount, count_dispatches
 
@@ -167,11 +168,12 @@ class _SilentHere(io.TextIOBase):
 
 @contextmanager
 def prints_discarded() -> Iterator[None]:
-    """Discard what this thread prints in a ``with`` block."""
+    """Discard what this thread prints in a ``with`` block, and what programs print."""
     stream = sys.stdout
     sys.stdout = silent = _SilentHere(stream)
     try:
-        yield
+        with debug_output_discarded():
+            yield
     finally:
         if sys.stdout is silent:
             sys.stdout = stream
