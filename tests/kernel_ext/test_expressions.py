@@ -8,6 +8,7 @@ NAMES = """
 params = {"w": jnp.ones((8, 4)), "layers": [jnp.ones(4), jnp.ones(4)]}
 class model: w, rate = jnp.ones((8, 4)), 0.5
 key = xs.random.key(0)
+def scaled(x, name, scale): return getattr(jnp, name)(x) * scale
 """
 #: An expression, its parameters' types, and an operation of its program.
 EXPRESSIONS = {
@@ -25,6 +26,12 @@ EXPRESSIONS = {
     "loss(w, x)": ("f32[8,4] b:f32[16,8]", "tanh"),
     "jnp.stack([x, x])[0]": ("f32[16,8]", "concatenate"),
     "key[None]": ("key<fry>[]", "broadcast_in_dim"),
+    "jnp.sum(x, axis=0)": ("f32[16,8]", "axes=(0,)"),
+    "jnp.reshape(x, (8, -1))": ("f32[16,8]", "new_sizes=(8, 16)"),
+    "jnp.einsum('ij,ij->i', x, x)": ("f32[16,8] b:f32[16,8]", "dot_general"),
+    "xs.lax.scan(lambda c, a: (c + a, c * a), x[0], x)": ("f32[8] b:f32[16,8]", "scan"),
+    "xs.random.split(key, 3)": ("key<fry>[]", "random_unwrap"),
+    "scaled(x, 'tanh', 2)": ("f32[16,8] b:i32[]", "tanh"),
     "x * sum(i for i in range(2))": ("f32[16,8]", "mul"),
 }
 

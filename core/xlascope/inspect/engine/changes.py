@@ -36,6 +36,7 @@ from ..change_spec import (
 )
 from ..producers import Query
 from ..program import ChangeError
+from .static_arguments import options_for_call
 from .traced_calls import InspectedCall, jitted_of
 
 T = TypeVar("T")
@@ -204,8 +205,10 @@ def _keep_barriers(jitted: Jitted) -> Jitted:
 def _with_options(query: Query, change: Callable[[JitOptions], JitOptions]) -> Query:
     """Return the call with its function jitted again; ``change`` returns the new options from the present ones."""
     jitted = jitted_of(query.function)
-    function, options = (jitted.function, jitted.options) if jitted else (query.function, JitOptions())
-    return query._replace(function=jit_function(function, change(options)))
+    if jitted is not None:
+        return query._replace(function=jit_function(jitted.function, change(jitted.options)))
+    options = options_for_call(query.function, query.args, query.kwargs)
+    return query._replace(function=jit_function(query.function, change(options)))
 
 
 def _call_checked(function: Callable[..., T], *arguments: Any) -> T:
