@@ -7,8 +7,6 @@ import importlib
 import sys
 from collections.abc import Sequence
 
-from . import __version__
-
 #: The subcommands: a module for each, with `arguments(parser)` and `main(options)`, loaded on use.
 _COMMANDS = {
     "doctor": ("xlascope.tools.device.cli", "what works on this machine's device: --device"),
@@ -26,7 +24,9 @@ def main(words: Sequence[str] | None = None) -> int:
     """
     words = list(sys.argv[1:] if words is None else words)
     parser = argparse.ArgumentParser(prog="python -m xlascope", description="A JAX you can see through.")
-    parser.add_argument("--version", action="version", version=f"xlascope {__version__}")
+    parser.add_argument(
+        "--version", action="version", version=f"xlascope {importlib.import_module('xlascope').__version__}"
+    )
     questions = parser.add_subparsers(dest="question", metavar="COMMAND")
     command = next((word for word in words if word in _COMMANDS), None)
     for name, (module, help_text) in _COMMANDS.items():

@@ -64,8 +64,12 @@ def parse_donation(value: Any, names: Sequence[str], count: int) -> tuple[list[i
 def _argument_index(argument: int | str, names: Sequence[str], count: int) -> int:
     if isinstance(argument, int):
         if not -count <= argument < count:
-            known = [f"{number} ({names[number]})" if number < len(names) else str(number) for number in range(count)]
-            raise ChangeError(f"the call has no argument {argument}; it has {', '.join(known) or 'none by position'}")
+            positions = [
+                f"{number} ({names[number]})" if number < len(names) else str(number) for number in range(count)
+            ]
+            raise ChangeError(
+                f"the call has no argument {argument}; it has {', '.join(positions) or 'none by position'}"
+            )
         return argument
     if argument not in names:
         raise ChangeError(f"the function has no argument {argument!r}; it has {', '.join(names)}")

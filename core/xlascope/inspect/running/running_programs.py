@@ -312,9 +312,9 @@ class RunningPrograms:
         self._learn_called_programs()
         calls_by_program: dict[int, int] = {}
         for function, total in counts.items():
-            known = before.get(function, 0)
-            if total > known:
-                for number, calls in self._divide_calls(function, known + 1, total):
+            counted = before.get(function, 0)
+            if total > counted:
+                for number, calls in self._divide_calls(function, counted + 1, total):
                     calls_by_program[number] = calls_by_program.get(number, 0) + calls
         return calls_by_program
 
