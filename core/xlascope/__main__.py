@@ -24,13 +24,21 @@ def main(words: Sequence[str] | None = None) -> int:
     """
     words = list(sys.argv[1:] if words is None else words)
     parser = argparse.ArgumentParser(prog="python -m xlascope", description="A JAX you can see through.")
-    questions = parser.add_subparsers(dest="question", required=True, metavar="QUESTION")
+    parser.add_argument(
+        "--version", action="version", version=f"xlascope {importlib.import_module('xlascope').__version__}"
+    )
+    questions = parser.add_subparsers(dest="question", metavar="COMMAND")
     command = next((word for word in words if word in _COMMANDS), None)
     for name, (module, help_text) in _COMMANDS.items():
         question = questions.add_parser(name, help=help_text, description=help_text)
         if name == command:
             importlib.import_module(module).arguments(question)
-    options = parser.parse_args(words)
+    options, unknown = parser.parse_known_args(words)
+    if options.question is None and not unknown:
+        parser.print_help(sys.stderr)
+        return 2
+    if unknown or options.question is None:  # argparse would print the usage of all commands
+        (questions.choices.get(options.question) or parser).error(f"unrecognized arguments: {' '.join(unknown)}")
     return int(importlib.import_module(_COMMANDS[options.question][0]).main(options))
 
 

@@ -14,6 +14,7 @@ from xlascope import records
 from xlascope.inspect.inspection_scope import inspecting
 from xlascope.inspect.running.profile_sampler import Sampler
 from xlascope.inspect.time_account.accountant import TimeAccountant
+from xlascope.inspect.watch_values import publish_latest_histories
 from xlascope.records import Continued, Executed, Failure, Record, Started, TimeAccount, Traced
 
 from .cell_titles import cell_number, with_cell_title
@@ -94,6 +95,7 @@ class WatchedCell:
     def finish(self, result: ExecutionResult | None = None) -> None:
         """Stop watching; show the final state, and the cell's error if it raised one; ``result`` is IPython's."""
         self._has_ended = True
+        _publish_watched_values()
         self._accountant.stop()
         self._sampler.stop()
         if self._subscription is not None:
@@ -186,6 +188,14 @@ class WatchedCell:
         except Exception:
             _log.exception("xlascope cannot show this cell")
         self._shown = True
+
+
+def _publish_watched_values() -> None:
+    """Publish what the watched steps have shown until now."""
+    try:
+        publish_latest_histories()
+    except Exception:
+        _log.exception("xlascope cannot show the values that it watches")
 
 
 def _make_failure(error: BaseException, title: str) -> Failure:

@@ -70,16 +70,17 @@ class Question:
     options: dict[str, Any] = field(default_factory=dict)
 
 
-def parse(line: str, grammar: Grammar, shell: InteractiveShell) -> Question:
+def parse(line: str, grammar: Grammar, shell: InteractiveShell, before: str = "") -> Question:
     """Parse ``[--text] [--json] [--save FILE] f(x)``, options first or last; raise UsageError for anything else.
 
-    If the grammar takes one call and the line has none, use the last call of a jitted function in a cell.
+    If the grammar takes one call and the line has none, use the last call of a jitted function in a cell, and print the
+    line with it. ``before`` is what stands before ``line`` there.
     """
     expression, options = parse_options(line, grammar)
     if expression.endswith(";"):  # as in any cell: a semicolon suppresses the output
         expression, options["quiet"] = expression.rstrip("; "), True
     if not expression and grammar.calls == 1 and (expression := last_call(shell)) and "json" not in options:
-        print(" ".join([f"%{grammar.magic}", *line.split(), expression]))
+        print(" ".join([f"%{grammar.magic}", *before.split(), *line.split(), expression]))
         options["implied"] = True
     _check_calls(expression, grammar)
     return Question(expression, options)
@@ -132,7 +133,8 @@ def apply_output_options(inspection: Inspection, question: Question, grammar: Gr
         except OSError as error:
             raise grammar.usage_error(f"cannot write {file}: {error.strerror or error}") from None
         except ValueError as error:
-            raise grammar.usage_error(f"cannot write {file}: {error}") from None
+            reason = str(error).removeprefix(f"cannot write {os.path.expanduser(file)}: ")
+            raise grammar.usage_error(f"cannot write {file}: {reason}") from None
     if "json" in question.options:
         print(json.dumps(inspection.to_json()))
     if "text" in question.options:

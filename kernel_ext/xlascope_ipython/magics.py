@@ -187,6 +187,8 @@ def _make_scope_magics(
             case ["on"]:
                 scope.on()
             case ["off"]:
+                if scope.cell is not None:
+                    scope.cell.is_question = True  # `%scope time` is about the cell before
                 scope.off()
             case ["pin"]:
                 scope.pin()

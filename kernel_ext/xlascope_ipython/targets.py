@@ -55,7 +55,9 @@ def make_target_magic(shell: InteractiveShell) -> Callable[[str], Inspection | N
         names, remaining = _split_target_names(line.strip())
         if not names:
             raise _GRAMMAR.usage_error(f"takes a target and a call; the targets are {', '.join(known_targets())}")
-        return ask(parse(remaining, _GRAMMAR, shell), make_target_answer(names, _GRAMMAR), shell, _GRAMMAR)
+        return ask(
+            parse(remaining, _GRAMMAR, shell, ", ".join(names)), make_target_answer(names, _GRAMMAR), shell, _GRAMMAR
+        )
 
     return target
 

@@ -25,5 +25,6 @@ def show_time(scope: Scope, options: str) -> inspect.Inspection | None:
         scope.cell.is_question = True
     if scope.time_account is None:
         raise UsageError("%scope time knows no cell yet: `%scope on` watches from the next cell on")
-    account = inspect.Inspection("time", [scope.time_account], time_account_text(scope.time_account))
+    note = "" if scope.is_on else "\n%scope is off: later cells were not watched"
+    account = inspect.Inspection("time", [scope.time_account], time_account_text(scope.time_account) + note)
     return apply_output_options(account, Question("", values), _GRAMMAR)

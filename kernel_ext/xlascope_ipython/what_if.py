@@ -19,7 +19,7 @@ _CHANGES = {
     "split": "PATH,PATH",
     "dtype": "DTYPE",
     "precision": "PRECISION",
-    "donate": "NUMBER",
+    "donate": "ARGUMENT",
     "batch": "NAME=SIZE",
     "keep": "auto|off",
     "reroll": "auto|always|off",
@@ -103,7 +103,7 @@ def _parse_change_value(kind: str, text: str) -> Any:
     if kind == "split":
         return tuple(parts)
     if kind == "donate":
-        return tuple(_parse_number(part) for part in parts)
+        return tuple(_parse_name_or_position(part) for part in parts)
     if kind == "batch":
         return {_parse_name_or_position(name): _parse_number(size) for name, size in map(_split_pair, parts)}
     if kind == "options":

@@ -47,7 +47,9 @@ def test_json_stays_json(terminal: Any, tmp_path: Path) -> None:
     assert (tmp_path / "step.json").exists()
 
 
-@pytest.mark.parametrize("magic", ["%explore", "%fusions --why", "%passes", "%hlo", "%memory", "%whatif --donate 0"])
+@pytest.mark.parametrize(
+    "magic", ["%explore", "%fusions --why", "%passes", "%hlo", "%memory", "%whatif --donate 0", "%target cpu"]
+)
 def test_each_question_takes_it(terminal: Any, magic: str) -> None:
     terminal.run("y = update(w, x)")
     assert f"{magic} --text update(w, x)\n" in terminal.run(f"{magic} --text")

@@ -65,7 +65,7 @@ def test_options(terminal: Any, tmp_path: Any) -> None:
         ("w +", "takes an expression, got 'w +'"),
         ("update", "look takes an array of numbers, booleans or keys"),
         ("--fast w", "has no option --fast"),
-        ("--save w.png w", "saved as .json or .txt"),
+        ("--save w.png w", "%look cannot write w.png: a look at an array is saved as .json or .txt"),
         ("unknown", "name 'unknown' is not defined"),
     ],
 )

@@ -32,6 +32,16 @@ def test_the_cell_before_is_told(terminal: Any) -> None:
     assert abs(account.unaccounted_seconds) < account.seconds
 
 
+def test_switching_the_scope_off_leaves_the_account_of_the_cell_before(terminal: Any) -> None:
+    terminal.run("y = update(w, x)")
+    before = terminal.run("%scope time --text").partition(" took ")[0]
+    assert "is off" not in terminal.run("%scope time --text")
+    terminal.run("%scope off")
+    terminal.run("y = update(w, x)")
+    text = terminal.run("%scope time --text")
+    assert text.startswith(before) and "%scope is off: later cells were not watched" in text
+
+
 def test_a_cell_without_anything_of_ours_has_an_account(terminal: Any) -> None:
     terminal.run(LOOP)
     assert terminal.run("a = sum(range(1000))") == ""

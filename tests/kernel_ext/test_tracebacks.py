@@ -11,7 +11,13 @@ FAILING = {
     "jitted": "update(w, 'text')",
     "in a magic": "%timings jnp.concatenate([jnp.ones((2, 3)), jnp.ones(3)])",
     "the user's own": "1 / 0",
+    "interrupted": "def interrupt(x): raise KeyboardInterrupt\nxs.jit(interrupt)(1.0)",
+    "interrupted in a magic": "def interrupt(x): raise KeyboardInterrupt\n%jaxpr interrupt(1.0)",
+    "interrupted in a method made by dataclass": "xs.jit(lambda: exec('raise KeyboardInterrupt', vars(xs)))()",
 }
+#: Cells that cannot be compiled, and what runs such code.
+UNCOMPILED = ["x = = 3", "a = 1\n  b = 2", "def f(:", "return 3", "s = 'abc", "%timings update(w,\n    x)"]
+RUNNING_UNCOMPILED = ["%%scope\ndef g(:", "eval('1 +')"]
 
 
 @pytest.mark.parametrize("case", FAILING)
@@ -19,6 +25,19 @@ def test_a_cell_shows_no_frame_of_the_engine(terminal: Any, case: str) -> None:
     with setting("traceback_filtering", "auto"):
         shown = terminal.run(FAILING[case], fails=True)
     assert "Cell In" in shown and "File " not in shown
+
+
+@pytest.mark.parametrize("cell", UNCOMPILED)
+def test_a_syntax_error_is_shown_as_without_the_extension(terminal: Any, cell: str) -> None:
+    shown = terminal.run(cell, fails=True)
+    assert "Cell In" in shown and "Error: " in shown
+    assert "File " not in shown and "Traceback" not in shown and "xlascope" not in shown
+
+
+@pytest.mark.parametrize("cell", RUNNING_UNCOMPILED)
+def test_a_syntax_error_in_what_a_cell_runs_shows_no_frame_of_the_shell(terminal: Any, cell: str) -> None:
+    shown = terminal.run(cell, fails=True)
+    assert "SyntaxError: " in shown and "interactiveshell.py" not in shown and "Cell In" in shown
 
 
 JAXLIBS = {

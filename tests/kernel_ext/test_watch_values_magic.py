@@ -25,6 +25,18 @@ def test_from_cell_to_cell(terminal: Any) -> None:
     assert "watches nothing yet" in terminal.run("%watch_values", fails=True)
 
 
+def test_a_cell_ends_with_the_history_of_all_its_calls(terminal: Any) -> None:
+    terminal.run("%scope open")
+    terminal.run(SETUP)
+    terminal.run("%watch_values step --every 2")
+    assert "step: 1 call, 1 sample, all finite" in terminal.run("w, loss = step(w)")
+    said = terminal.run("for _ in range(9): w, loss = step(w)")
+    assert "step: 10 calls, 5 samples, all finite" in said and "step: started" not in said
+    assert "step: 10 calls" not in terminal.run("y = jnp.ones(3)")
+    said = terminal.run("%watch_values off")
+    assert "step: 10 calls" in said and "started" not in said
+
+
 def test_another_step_takes_the_place_of_the_one_before(terminal: Any) -> None:
     terminal.run(SETUP)
     terminal.run("%watch_values step")

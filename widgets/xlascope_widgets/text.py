@@ -77,7 +77,8 @@ def program_text(program: ProgramState, *, jaxpr: bool = True, kernels: bool = T
 
     Without ``jaxpr`` or ``kernels`` these are left out.
     """
-    parts = ["; ".join(_stage_summaries(program)) or f"{plain(program.function)}: started"]
+    is_told = program.failure is not None or any(isinstance(record, ValueHistory) for record in program.asked.values())
+    parts = ["; ".join(_stage_summaries(program)) or ("" if is_told else f"{plain(program.function)}: started")]
     if jaxpr and program.traced is not None:
         parts.append(_clip_jaxpr(program.traced.text))
     if kernels and program.compiled is not None and program.compiled.kernels:
@@ -146,7 +147,8 @@ def _stage_summaries(program: ProgramState) -> list[str]:
         parts.append(f"{plain(program.function)} is still being compiled in the background")
     if (run := program.executed) is not None:
         times = describe_call_times(run)
-        parts.append(f"ran {_pluralize(run.calls, 'time')}" + (f", {times}" if times else ""))
+        name = "" if parts else f"{plain(program.title)} "
+        parts.append(f"{name}ran {_pluralize(run.calls, 'time')}" + (f", {times}" if times else ""))
     return parts
 
 

@@ -17,6 +17,7 @@ from ..ir.avals import ShapedArray, make_aval
 from ..key_types import is_key
 from ..operations.callbacks import VMAP_METHODS, DebugCallback, HostFunction, IOCallback, PureCallback
 from ..operations.random_keys import random_unwrap
+from ..runtime.debug_output import is_output_discarded
 from ..trace.bind import bind
 from ..trace.source import user_line, where_text
 from ..trace.values import aval_of, invalid_operand_error
@@ -200,12 +201,13 @@ class _DebugPrinter:
         self.__name__ = "print"
 
     def __call__(self, *args: Any, **kwargs: Any) -> None:
-        if self.fmt is None:
-            self.write(self.text)
-            return
-        args, kwargs = tree.map(_to_array, (args, kwargs))
-        with np.printoptions(**self.options):
-            self.write(self.fmt.format(*args, **kwargs))
+        text = self.text
+        if self.fmt is not None:
+            args, kwargs = tree.map(_to_array, (args, kwargs))
+            with np.printoptions(**self.options):
+                text = self.fmt.format(*args, **kwargs)
+        if not is_output_discarded():
+            self.write(text)
 
 
 def _to_array(x: Any) -> Any:

@@ -50,18 +50,26 @@ def format_flags(value: Mapping[str, Any]) -> str:
     return ", ".join(f"{name}={text}" for name, text in value.items())
 
 
-def parse_donation(value: Any, names: Sequence[str]) -> tuple[list[int], str]:
+def parse_donation(value: Any, names: Sequence[str], count: int) -> tuple[list[int], str]:
     """Return the positions of arguments given by position or name, and a description of their donation.
 
-    ``value`` is a position or name, or several; ``names`` are the parameters of the function. Raises ChangeError for
-    a name that is not among them.
+    ``value`` is a position or name, or several; ``names`` are the parameters of the function, ``count`` is the number
+    of the call's positional arguments. Raises ChangeError for a name or position that is not among them.
     """
-    numbers = [_argument_index(argument, names) for argument in ((value,) if isinstance(value, int | str) else value)]
+    arguments = (value,) if isinstance(value, int | str) else value
+    numbers = [_argument_index(argument, names, count) for argument in arguments]
     return numbers, f"argument{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers))} donated"
 
 
-def _argument_index(argument: int | str, names: Sequence[str]) -> int:
+def _argument_index(argument: int | str, names: Sequence[str], count: int) -> int:
     if isinstance(argument, int):
+        if not -count <= argument < count:
+            positions = [
+                f"{number} ({names[number]})" if number < len(names) else str(number) for number in range(count)
+            ]
+            raise ChangeError(
+                f"the call has no argument {argument}; it has {', '.join(positions) or 'none by position'}"
+            )
         return argument
     if argument not in names:
         raise ChangeError(f"the function has no argument {argument!r}; it has {', '.join(names)}")
@@ -71,6 +79,11 @@ def _argument_index(argument: int | str, names: Sequence[str]) -> int:
 def non_floating_dtype_error(value: Any) -> ChangeError:
     """Return the error for a dtype that is not a floating-point one."""
     return ChangeError(f"dtype is what floating-point arguments become, as in 'bfloat16'; got {value!r}")
+
+
+def narrowed_dtype_error(name: str, setting: str = "xlascope.config.update('enable_x64', True)") -> ChangeError:
+    """Return the error for a dtype of 64 bits while such types are off; ``setting`` is the call that turns them on."""
+    return ChangeError(f"arrays cannot be {name} while 64-bit types are off: {setting} turns them on")
 
 
 def no_floating_argument_error(name: str) -> ChangeError:

@@ -101,9 +101,10 @@ def timings(fun: Subject, /, *args: Any, **kwargs: Any) -> Timings:
     half a second, with copies of its arguments; what it prints is shown once.
 
     It runs a few times to warm up and then, for about a tenth of a second, inside profiler windows, on copies of
-    arguments that the function donates. The text says which times are the profiler's and which the host clock's,
-    what share of the devices' time belongs to a known equation, and how close each kernel comes to the device's
-    peak, which is calibrated once per machine, in fresh processes, and stored. Raises
+    arguments that the function donates; what ``debug.print`` gives is shown for the first call alone. The text says
+    which times are the profiler's and which the host clock's, what share of the devices' time belongs to a known
+    equation, and how close each kernel comes to the device's peak, which is calibrated once per machine, in fresh
+    processes, and stored. Raises
     :class:`xlascope.xla.profiling.profiler_windows.ProfilerInUseError` when this process is being profiled already.
     """
     written = written_call_of(fun, args, kwargs)

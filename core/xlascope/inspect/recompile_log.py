@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
@@ -176,6 +177,8 @@ def avoidable_traces(numbers: frozenset[int]) -> tuple[Retrace, ...]:
 
 
 def _function_name(function: Callable[..., Any]) -> str:
+    while isinstance(function, functools.partial):
+        function = function.func
     return str(getattr(function, "__name__", None) or type(function).__name__)
 
 

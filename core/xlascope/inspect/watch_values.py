@@ -65,7 +65,7 @@ class watch_values:  # noqa: N801 -- it is called like a function
                 f"watch_values takes a function jitted by xlascope, and {name} is not: xlascope.jit({name})"
             )
         self._watcher: StepWatcher | None = None
-        self._published = 0.0
+        self._published, self._published_calls = 0.0, 0
 
     def __enter__(self) -> watch_values:
         if self._watcher is not None:
@@ -73,10 +73,13 @@ class watch_values:  # noqa: N801 -- it is called like a function
         assert self._new_watcher is not None
         self._watcher = self._new_watcher
         self._watcher.start()
+        _running.append(self)
         return self
 
     def __exit__(self, *_: object) -> None:
         assert self._watcher is not None
+        if self in _running:
+            _running.remove(self)
         self._watcher.stop()
         if self._watcher.calls:
             records.publish(self.history)
@@ -133,10 +136,26 @@ class watch_values:  # noqa: N801 -- it is called like a function
         now = time.monotonic()
         if now - self._published < MIN_PUBLISH_SECONDS and watcher.report is None:
             return
-        self._published = now
+        self._published, self._published_calls = now, watcher.calls
         if watcher.report is not None:
             records.publish(watcher.report)
         records.publish(_build_history(watcher, MAX_LIVE_POINTS))
+
+    def publish_latest(self) -> None:
+        """Publish the history as it is now, if there were calls since it was published."""
+        if self.watcher.calls != self._published_calls:
+            self._published_calls = self.watcher.calls
+            records.publish(_build_history(self.watcher, MAX_LIVE_POINTS))
+
+
+#: Blocks that have begun and not ended.
+_running: list[watch_values] = []
+
+
+def publish_latest_histories() -> None:
+    """Publish the histories of all steps that are watched now, where there were calls since: a cell has ended."""
+    for watched in tuple(_running):
+        watched.publish_latest()
 
 
 def _probe(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> ValueReport:
@@ -186,7 +205,7 @@ def _build_history(watcher: StepWatcher, most: int) -> ValueHistory:
         program=0 if step is None else step.record.program,
         function=watcher.jitted.name,
         time=time.time(),
-        calls=watcher.calls,
+        calls=max(watcher.calls, watcher.sample_count),  # a sample is taken before its call is counted
         sampled=watcher.sample_count,
         every=watcher.every,
         lost_share=watcher.lost_share,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import sys
 import threading
@@ -16,6 +17,7 @@ import numpy as np
 
 from .. import records
 from ..analysis.eager_call import EagerCall
+from ..runtime.debug_output import debug_output_discarded
 from .inspection_scope import inspection
 from .running.dispatch_count import DispatchCount, count_dispatches
 
@@ -43,8 +45,11 @@ class WrittenCall(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Return the name of the function."""
-        return str(getattr(self.function, "__name__", type(self.function).__name__))
+        """Return the name of the function, for a partial that of the function it calls."""
+        function = self.function
+        while isinstance(function, functools.partial):
+            function = function.func
+        return str(getattr(function, "__name__", type(function).__name__))
 
     def copy_arguments(self) -> tuple[Any, Any]:
         """Return copies of the arguments: a call may donate arrays of the device, or write into NumPy's."""
@@ -163,11 +168,12 @@ class _SilentHere(io.TextIOBase):
 
 @contextmanager
 def prints_discarded() -> Iterator[None]:
-    """Discard what this thread prints in a ``with`` block."""
+    """Discard what this thread prints in a ``with`` block, and what programs print."""
     stream = sys.stdout
     sys.stdout = silent = _SilentHere(stream)
     try:
-        yield
+        with debug_output_discarded():
+            yield
     finally:
         if sys.stdout is silent:
             sys.stdout = stream

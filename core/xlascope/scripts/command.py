@@ -18,6 +18,7 @@ from .script_loader import (
     script_from_code,
     script_from_file,
     script_from_module,
+    strip_own_frames,
 )
 from .watcher import ScriptWatcher
 
@@ -79,7 +80,7 @@ def _run_watched(script: Script, watcher: ScriptWatcher) -> int:
     try:
         script.run()
     except NoScriptError as error:
-        exit_report.reason = str(error)
+        exit_report.cancel()
         print(f"{_NAME}: {error}", file=sys.stderr)
         return error.status
     except SystemExit as error:
@@ -88,6 +89,8 @@ def _run_watched(script: Script, watcher: ScriptWatcher) -> int:
     except BaseException as error:
         exit_report.reason = type(error).__name__
         watcher.record_failure(error)
+        if isinstance(error, SyntaxError) and strip_own_frames(error.__traceback__) is None:
+            exit_report.cancel()
         hide_own_frames()
         raise
     finally:
@@ -106,6 +109,10 @@ class _ExitReport:
     def report(self) -> None:
         self._watcher.stop_watching()
         self._watcher.finish(self.reason)
+
+    def cancel(self) -> None:
+        """Write nothing, because there is no script that could have run; files of an earlier run stay."""
+        atexit.unregister(self.report)
 
 
 def _exit_status_text(error: SystemExit) -> str:

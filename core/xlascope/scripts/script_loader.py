@@ -160,7 +160,9 @@ def strip_own_frames(traceback: TracebackType | None) -> TracebackType | None:
     """Return the part of a traceback below the watcher's frames: what the script alone would have."""
     while traceback is not None and traceback.tb_frame.f_code is not Script.run.__code__:
         traceback = traceback.tb_next
-    return traceback.tb_next if traceback is not None else None
+    while traceback is not None and traceback.tb_frame.f_code.co_filename == _THIS_FILE:  # of a script that has no code
+        traceback = traceback.tb_next
+    return traceback
 
 
 def hide_own_frames() -> None:

@@ -72,7 +72,7 @@ class ScriptWatcher:
         self._sampler: Any = None
         #: The account of the time of the thread that began to watch, and when that was on its clocks.
         self._accountant: Any = None
-        self._began = (0.0, 0.0, 0.0)
+        self._began = (0.0, 0.0, 0.0, 0.0)
         self._account_thread = threading.current_thread()
         self._inspecting: Any = None
         self._ticker: threading.Thread | None = None
@@ -88,7 +88,7 @@ class ScriptWatcher:
 
     def begin(self) -> None:
         """Start watching; calls are sampled from the first program on, or at once if programs may exist already."""
-        self._began = (time.time(), time.perf_counter(), time.thread_time())
+        self._began = (time.time(), time.perf_counter(), time.thread_time(), _read_delay_seconds())
         self._account_thread = threading.current_thread()
         self._subscription = records.watch(self._receive)
         self._signals.install()
@@ -345,6 +345,15 @@ def _after_fork_in_child() -> None:
 
 
 os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork_in_child)
+
+
+def _read_delay_seconds() -> float:
+    """Return for how long this thread has waited for a processor so far; 0.0 where the system does not count that."""
+    try:
+        with open("/proc/thread-self/schedstat") as file:
+            return int(file.read().split()[1]) / 1e9
+    except (OSError, IndexError, ValueError):
+        return 0.0
 
 
 def _find_error_line(error: BaseException, folder: str) -> SourceRange | None:

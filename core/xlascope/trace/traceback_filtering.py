@@ -112,6 +112,8 @@ def _hide_library_frames(traceback: TracebackType | None, folders: tuple[str, ..
 
 def _is_library_frame(entry: TracebackType, folders: tuple[str, ...]) -> bool:
     file = entry.tb_frame.f_code.co_filename
+    if file.startswith("<"):  # made from text, as the methods of a dataclass: it has the globals of its module
+        file = str(entry.tb_frame.f_globals.get("__file__") or file)
     return is_library[file] or file.startswith(folders)
 
 

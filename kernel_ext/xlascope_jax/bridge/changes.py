@@ -17,6 +17,7 @@ from xlascope.inspect.change_spec import (
     DONATED_UNMEASURED,
     check_flags,
     format_flags,
+    narrowed_dtype_error,
     no_floating_argument_error,
     non_floating_dtype_error,
     parse_change,
@@ -81,7 +82,7 @@ def _change_options(query: Query, value: Any) -> JaxCallChange:
 
 def _change_donation(query: Query, value: Any) -> JaxCallChange:
     function, info = _unwrap_jit(query)
-    numbers, description = parse_donation(value, list(inspect.signature(function).parameters))
+    numbers, description = parse_donation(value, list(inspect.signature(function).parameters), len(query.args))
     donating = jax.jit(
         function,
         static_argnums=info.static_argnums,
@@ -117,6 +118,8 @@ def _change_dtype(query: Query, value: Any) -> JaxCallChange:
     dtype = jnp.dtype(value)
     if not jnp.issubdtype(dtype, jnp.floating):
         raise non_floating_dtype_error(value)
+    if jax.dtypes.canonicalize_dtype(dtype) != dtype:
+        raise narrowed_dtype_error(dtype.name, "jax.config.update('jax_enable_x64', True)")
     converted = 0
 
     def convert(leaf: Any) -> Any:

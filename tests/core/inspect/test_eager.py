@@ -112,6 +112,27 @@ def test_what_fails_as_written_raises_its_own_error() -> None:
         inspect.timings(branches, xs.ShapeDtypeStruct((3,), "float32"))
 
 
+QUESTIONS = {
+    "timings": lambda function, x: inspect.timings(function, x),
+    "doctor": lambda function, x: inspect.doctor(function, x),
+    "diff": lambda function, x: inspect.diff((function, x), (function, x), timings=True),
+}
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_what_a_program_prints_is_shown_for_few_calls(question: str, capfd: pytest.CaptureFixture[str]) -> None:
+    @xs.jit
+    def printing(x: Any) -> Any:
+        xs.debug.print("x = {}", x)
+        return x * 2.0
+
+    x = jnp.float32(2.5)
+    QUESTIONS[question](printing, x)
+    assert capfd.readouterr().out.count("x = 2.5") <= 2
+    printing(x)
+    assert capfd.readouterr().out == "x = 2.5\n"
+
+
 def test_prints_are_shown_once_and_arguments_stay(capsys: pytest.CaptureFixture[str]) -> None:
     numbers = np.ones(8)
 

@@ -12,7 +12,9 @@ import xlascope as xs
 import xlascope.numpy as jnp
 from xlascope import inspect, records
 from xlascope.inspect.engine import producer
+from xlascope.inspect.engine.traced_calls import traces_of
 from xlascope.inspect.running import profile_sampler
+from xlascope.inspect.running.called_programs import CalledPrograms
 from xlascope.inspect.running.interleaved_timing import WARM_UP_CALLS
 from xlascope.inspect.running.profile_sampler import Sampler
 from xlascope.readers.hlo.schedules import read_schedules
@@ -239,3 +241,50 @@ def test_calls_of_two_programs_by_turns_have_no_period(sizes: tuple[int, ...], i
     for record in last.values():
         assert any("by turns" in note for note in record.notes) == is_mixed
         assert (record.period is None) == is_mixed
+
+
+#: Arguments of a function for two programs of it.
+ALTERNATIVES: dict[str, tuple[tuple[Any, ...], tuple[Any, ...]]] = {
+    "shapes": ((jnp.ones((30, 3)), 2), (jnp.ones((20, 3)), 2)),
+    "dtypes": ((jnp.ones((30, 3)), 2), (jnp.ones((30, 3), "float16"), 2)),
+    "NumPy's dtypes": ((np.ones((30, 3)), 2), (np.ones((30, 3), "int64"), 2)),
+    "scalars": ((1, 2), (1.0, 2)),
+    "static values": ((jnp.ones(3), 2), (jnp.ones(3), 3)),
+}
+
+
+@pytest.mark.parametrize("kind", ALTERNATIVES)
+def test_calls_are_of_the_program_that_their_arguments_have(kind: str) -> None:
+    power = xs.jit(lambda x, n: x**n, static_argnums=1)
+    first, second = ALTERNATIVES[kind]
+    for arguments in (first, second, first, second):
+        power(*arguments)
+    numbers = [traced.number for traced in traces_of(power)]
+    for sequence in (first,) * 40, (second,) * 3 + (first,), (first, second) * 3, (second,) * 2:
+        seen: list[Any] = []
+        with Sampler(emit=seen.append, windows=False):
+            for arguments in sequence:
+                power(*arguments).block_until_ready()
+        last = {each.program: each for each in seen if isinstance(each, records.Executed)}
+        expected = {
+            numbers[0]: sum(each is first for each in sequence),
+            numbers[1]: sum(each is second for each in sequence),
+        }
+        assert {number: each.calls for number, each in last.items()} == {n: c for n, c in expected.items() if c}
+        assert not any("by turns" in note for each in last.values() for note in each.notes)
+
+
+def test_programs_of_calls_between_noted_ones() -> None:
+    called = CalledPrograms()
+    called.start(2, 7)
+    assert not called.is_known(2) and called.is_known(3)
+    called.note(3, 7)
+    called.note(10, 7)
+    assert list(called.divide(3, 12)) == [(7, 10)] and not called.is_uncertain(10)
+    called.note(20, 8)
+    assert called.is_uncertain(20) and not called.is_alternating
+    assert list(called.divide(3, 24)) == [(7, 12), (8, 10)]
+    called.note(21, 7)
+    assert called.is_alternating and dict(called.noted_calls()) == {7: 3, 8: 1}
+    called.start(21, 9)
+    assert list(called.divide(20, 25)) == [(8, 1), (7, 1), (9, 4)]

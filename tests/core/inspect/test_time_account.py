@@ -205,6 +205,24 @@ def test_a_wait_of_another_thread_is_not_in_the_account() -> None:
     assert account.part("wait").count == 1
 
 
+@pytest.mark.parametrize("own_calls", [0, 50])
+def test_calls_of_another_thread_are_not_in_the_account(step: Any, own_calls: int) -> None:
+    def train() -> None:
+        for _ in range(200):
+            step(x)
+
+    x = jnp.ones(3)
+    step(x)
+    with Account() as account:
+        thread = threading.Thread(target=train)
+        thread.start()
+        thread.join()
+        for _ in range(own_calls):
+            step(x)
+    calls = sum(part.count for part in account.record.parts if part.activity == "dispatch")
+    assert calls == pytest.approx(own_calls, abs=2)
+
+
 def test_two_accounts_of_one_thread(step: Any) -> None:
     before = state()
     x = jnp.ones(3)

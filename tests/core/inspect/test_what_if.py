@@ -216,6 +216,8 @@ WRONG = [
     ({"split": "0,1"}, "takes the paths of two equations"),
     ({"dtype": "int32"}, "floating-point"),
     ({"dtype": "nonsense"}, "nonsense"),
+    ({"dtype": "float64"}, "be float64 while 64-bit types are off"),
+    ({"donate": 3}, r"no argument 3; it has 0 \(x\)"),
     ({"batch": {"z": 3}}, "no argument 'z'; it has x"),
     ({"batch": 3}, "leading axes by argument"),
     ({"precision": "nonsense"}, "precision"),

@@ -90,6 +90,10 @@ def test_what_cannot_be_run(place: Place, words: list[str]) -> None:
         return found.errors.splitlines()[-1].partition(": ")[2]
 
     assert last(watched) == last(alone)
+    if words == ["syntax.py"]:
+        assert watched.errors == alone.errors
+    has_code = words == ["-m", "broken"]
+    assert bool(list(place.folder.glob("*.xlascope.*"))) == has_code
 
 
 def test_processes_that_it_starts(place: Place) -> None:

@@ -184,15 +184,21 @@ class Jitted:
         """Return the trace for a call's signature from the cache, or trace the function and cache the result."""
         return self._get_trace(arguments, avals)[0]
 
+    def find_trace(self, args: Sequence[Any], kwargs: dict[str, Any] | None) -> TracedCall | None:
+        """Return the trace of a call that has been made, None if it is not in the cache any more."""
+        try:
+            arguments = self.split_arguments(args, kwargs or {})
+            return self.traces.get(_signature_of(arguments, self.avals(arguments)))
+        except Exception:  # arguments that were changed or deleted since, or whose comparison raises
+            return None
+
     def _get_trace(self, arguments: CallArguments, avals: tuple[ShapedArray, ...]) -> tuple[TracedCall, bool]:
         """Return the trace for a call's signature, and whether it is new.
 
         A new trace is not cached if it closes over tracers or a setting changed meanwhile.
         """
         changes = process_changes.value
-        signature = TraceSignature(
-            arguments.structure, avals, arguments.positional, arguments.named, settings_of_trace()
-        )
+        signature = _signature_of(arguments, avals)
         traced_call = self.traces.get(signature)
         if traced_call is not None:
             return traced_call, False
@@ -306,6 +312,10 @@ class Jitted:
         self.traces.clear()
         if self.static_arg_cache is not None:
             self.static_arg_cache.clear()
+
+
+def _signature_of(arguments: CallArguments, avals: tuple[ShapedArray, ...]) -> TraceSignature:
+    return TraceSignature(arguments.structure, avals, arguments.positional, arguments.named, settings_of_trace())
 
 
 def _value_or_type(x: Any) -> Any:

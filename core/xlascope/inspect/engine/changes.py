@@ -16,7 +16,7 @@ from ...control.jit.arguments import JitOptions
 from ...control.jit.jit_function import jit_function
 from ...control.jit.jitted import Jitted
 from ...control.jit.stages import to_compiler_flags
-from ...dtypes import is_floating
+from ...dtypes import is_floating, to_canonical_dtype
 from ...ir.avals import ShapeDtypeStruct
 from ...ir.jaxpr_record import make_traced_record
 from ...key_types import is_key
@@ -28,6 +28,7 @@ from ..change_spec import (
     EXAMPLES,
     check_flags,
     format_flags,
+    narrowed_dtype_error,
     no_floating_argument_error,
     non_floating_dtype_error,
     parse_change,
@@ -35,6 +36,7 @@ from ..change_spec import (
 )
 from ..producers import Query
 from ..program import ChangeError
+from .static_arguments import options_for_call
 from .traced_calls import InspectedCall, jitted_of
 
 T = TypeVar("T")
@@ -97,7 +99,7 @@ def _change_keep(query: Query, value: Any) -> ModifiedCall:
 
 
 def _change_donation(query: Query, value: Any) -> ModifiedCall:
-    numbers, words = parse_donation(value, _parameter_names(query.function))
+    numbers, words = parse_donation(value, _parameter_names(query.function), len(query.args))
     changed = _with_options(
         query, lambda options: options._replace(donate_argnums=tuple(sorted({*options.donate_argnums, *numbers})))
     )
@@ -113,6 +115,8 @@ def _change_dtype(query: Query, value: Any) -> ModifiedCall:
     dtype = _call_checked(np.dtype, value)
     if not is_floating(dtype):
         raise non_floating_dtype_error(value)
+    if to_canonical_dtype(dtype) != dtype:
+        raise narrowed_dtype_error(dtype.name)
     converted = 0
 
     def convert(leaf: Any) -> Any:
@@ -201,8 +205,10 @@ def _keep_barriers(jitted: Jitted) -> Jitted:
 def _with_options(query: Query, change: Callable[[JitOptions], JitOptions]) -> Query:
     """Return the call with its function jitted again; ``change`` returns the new options from the present ones."""
     jitted = jitted_of(query.function)
-    function, options = (jitted.function, jitted.options) if jitted else (query.function, JitOptions())
-    return query._replace(function=jit_function(function, change(options)))
+    if jitted is not None:
+        return query._replace(function=jit_function(jitted.function, change(jitted.options)))
+    options = options_for_call(query.function, query.args, query.kwargs)
+    return query._replace(function=jit_function(query.function, change(options)))
 
 
 def _call_checked(function: Callable[..., T], *arguments: Any) -> T:

@@ -12,7 +12,7 @@ from ...control.jit.events import dispatch_listeners
 from ...control.jit.retrace_reasons import is_of_library
 from ...control.jit.trace_cache import iterate_traces
 from ...ir.jaxpr import ClosedJaxpr
-from ..running.engines import CallHook, DispatchListener, WatchedProgram, sort_shapes
+from ..running.engines import CallHook, DispatchListener, WatchedProgram
 from .call_hooks import sampler_hook, set_sampler_hook
 from .held_arguments import EngineArgumentHolder
 from .traced_calls import cache_record, executables_of, jitted_of, rebuild_records, traces_of
@@ -46,14 +46,15 @@ class JitExecutionEngine:
     def programs(self, key: Any) -> Sequence[WatchedProgram]:
         """Return the traces of a function, which is its own key, as programs."""
         return [
-            WatchedProgram(
-                traced.number,
-                traced.program.name,
-                partial(_modules, traced.program),
-                partial(sort_shapes, traced.program.in_avals),
-            )
+            WatchedProgram(traced.number, traced.program.name, partial(_modules, traced.program))
             for traced in traces_of(key)
         ]
+
+    def find_program(self, key: Any, arguments: Any) -> int | None:
+        """Return the number of the trace that a call has found in the cache."""
+        jitted = jitted_of(key)
+        traced = None if jitted is None else jitted.find_trace(*arguments)
+        return None if traced is None else traced.number
 
     def records_of(self, number: int) -> Iterable[records.Record]:
         """Return the records of the program with a number, rebuilt from its function's caches; none if it is gone."""

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from ... import records
 from ...api import abstract
-from ...control.jit.arguments import CallArguments, JitOptions
+from ...control.jit.arguments import CallArguments
 from ...control.jit.jit_function import jit_function
 from ...control.jit.jitted import Jitted
 from ...control.jit.trace_cache import TracedCall, iterate_traces
@@ -21,6 +21,7 @@ from ...xla.execution.call_cache import PjitFunction
 from ...xla.execution.executables import Executable, find_or_compile
 from ...xla.execution.placement import Placement, resolve_placement
 from ...xla.sharding.partitions import sharding_descriptions
+from .static_arguments import options_for_call
 
 #: The reason of a trace that was not watched, whose actual reason is lost.
 TRACED_BEFORE_WATCHING = "traced before anybody watched"
@@ -74,8 +75,11 @@ def jitted_of(function: Any) -> Jitted | None:
 
 
 def trace_call(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> InspectedCall:
-    """Trace a call, as :func:`xlascope.jit` would; an earlier trace of an equal call is used again."""
-    jit_fn: Any = function if jitted_of(function) else jit_function(function, JitOptions())
+    """Trace a call, as :func:`xlascope.jit` would; an earlier trace of an equal call is used again.
+
+    Arguments of a function that is not jitted stay Python values if they cannot be arrays.
+    """
+    jit_fn: Any = function if jitted_of(function) else jit_function(function, options_for_call(function, args, kwargs))
     jitted: Jitted = jit_fn._jitted
     arguments = jitted.split_arguments(args, kwargs)
     avals = _avals(jitted, arguments)

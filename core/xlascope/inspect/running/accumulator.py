@@ -23,8 +23,8 @@ NO_LOG = CallLog()
 #: A window in which warm-up calls are at most one in so many counts as one of warm calls.
 MIN_WARM_FACTOR = 10
 MIXED_NOTE = (
-    "several programs of this function are called by turns (arguments of other shapes): their calls are not told "
-    "apart, so their number is uncertain and there is no period"
+    "several programs of this function are called by turns (arguments of other types, or other static ones): "
+    "their calls are not told apart, so their number is uncertain and there is no period"
 )
 EARLIER_NOTE = "the shares of kernels are those of an earlier run of this program"
 #: Number of profiled calls of which the durations are stored.

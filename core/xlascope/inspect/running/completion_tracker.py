@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping, Sequence
 from queue import SimpleQueue
 from typing import Any, NamedTuple
 
-from .engines import Shapes
 from .result_paths import Leaves, ResultPath, find_path, follow_path
 
 #: Maximum number of pending calls. If results are never used, calls can be dispatched faster than they complete.
@@ -25,13 +24,13 @@ BATCH_CALLS = 16
 
 
 class DispatchedCall(NamedTuple):
-    """Dispatched call: its function or its program's number, and the call counts at that time, including itself.
+    """Dispatched call: its function, its program's number, and the call counts at that time, including itself.
 
     ``counts`` are the calls of functions by key, ``started`` the calls through Python by program number. ``began`` is
     when the call was made (None if unknown), ``returned`` when it came back; both in seconds of
     ``time.perf_counter``. ``overhead`` are the seconds that the calling thread spent on noting earlier calls.
-    ``shapes`` are those of the arguments, where the function has several programs. ``queued`` says whether an earlier
-    call was not complete when this one returned.
+    ``queued`` says whether an earlier call was not complete when this one returned. Of the function and the program one
+    may be None: calls through Python have no function, and the program of a call in C++ may be unknown.
     """
 
     function: Any
@@ -41,7 +40,6 @@ class DispatchedCall(NamedTuple):
     returned: float
     began: float | None = None
     overhead: float = 0.0
-    shapes: Shapes | None = None
     queued: bool = False
 
 

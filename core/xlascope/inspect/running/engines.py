@@ -16,34 +16,12 @@ CallHook = Callable[[Any, Any, Any, Any], None]
 DispatchListener = Callable[[int, Any], None]
 
 
-#: Shapes of a call's arguments that are arrays with axes, sorted.
-Shapes = Sequence[tuple[int, ...]]
-
-
-def _unknown_shapes() -> Shapes | None:
-    return None
-
-
 class WatchedProgram(NamedTuple):
-    """Program of a watched function: its number and name; ``modules()`` are those compiled for it so far.
-
-    ``shapes()`` are those of its inputs, None if unknown.
-    """
+    """Program of a watched function: its number and name; ``modules()`` are those compiled for it so far."""
 
     number: int
     name: str
     modules: Callable[[], Iterable[str]]
-    shapes: Callable[[], Shapes | None] = _unknown_shapes
-
-
-def sort_shapes(arrays: Iterable[Any]) -> list[tuple[int, ...]]:
-    """Return the sorted shapes of the arrays that have axes; the number of scalars may differ for the same program.
-
-    >>> import numpy as np
-    >>> sort_shapes([np.ones((2, 3)), 1.0, np.ones(4), np.float32(1)])
-    [(2, 3), (4,)]
-    """
-    return sorted(tuple(shape) for array in arrays if (shape := getattr(array, "shape", ())))
 
 
 class ReplayableCall(NamedTuple):
@@ -94,6 +72,12 @@ class ExecutionEngine(Protocol):
 
     def programs(self, key: Any) -> Sequence[WatchedProgram]:
         """Return all programs so far of the function that has this key, oldest first."""
+
+    def find_program(self, key: Any, arguments: Any) -> int | None:
+        """Return the number of the program that a call just ran, from its arguments ``(args, kwargs)``.
+
+        ``key`` is that of its function. None if it is not known. It is called on the thread of the call.
+        """
 
     def records_of(self, number: int) -> Iterable[records.Record]:
         """Return the records of an existing program: ``Traced``, and ``Compiled`` of what was compiled."""

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 
 from ...analysis.diff import Timing, compare_timings
+from ...runtime.debug_output import debug_output_discarded
 
 #: Calls before timing starts: the first ones touch memory for the first time.
 WARM_UP_CALLS = 3
@@ -36,10 +37,11 @@ def time_interleaved(before: Callable[[], None], after: Callable[[], None], limi
     if 2 * sum(firsts) > limit:
         return _compare([firsts], [1, 1])
     is_slow = 4 * sum(firsts) > limit  # a first call takes longer; there is no time for others beside the measured ones
-    last = firsts if is_slow else [warm_up(run, WARM_UP_CALLS - 1) for run in runs]
-    calls = [max(1, int(ROUND_SECONDS / seconds)) for seconds in last]
-    estimate = calls[0] * last[0] + calls[1] * last[1]
-    return _compare(_run_rounds(runs, calls, limit - (time.perf_counter() - began), estimate), calls)
+    with debug_output_discarded():  # but of the first calls
+        last = firsts if is_slow else [warm_up(run, WARM_UP_CALLS - 1) for run in runs]
+        calls = [max(1, int(ROUND_SECONDS / seconds)) for seconds in last]
+        estimate = calls[0] * last[0] + calls[1] * last[1]
+        return _compare(_run_rounds(runs, calls, limit - (time.perf_counter() - began), estimate), calls)
 
 
 def _run_rounds(

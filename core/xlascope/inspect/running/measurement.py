@@ -10,9 +10,10 @@ from ... import records
 from ...readers import FormatError
 from ...readers.hlo.schedules import read_schedules
 from ...readers.profiles import NO_KERNEL_EVENTS, NO_LABELS, Labels, ModuleProfile, read_profile
+from ...runtime.debug_output import debug_output_discarded
 from ...xla.profiling.profiler_windows import ProfilerInUseError, Window
 from .accumulator import ProgramTally
-from .interleaved_timing import warm_up
+from .interleaved_timing import WARM_UP_CALLS, warm_up
 from .periods import HIGH, LOW, weighted_quantile
 from .step_time import StepTime
 
@@ -39,7 +40,13 @@ def measure(run: Callable[[], None], compiled: records.Compiled, labels: Labels 
 
     The profiler makes a program slower, a small one several times: so the time of a call is that of runs without it.
     """
-    step = warm_up(run)
+    warm_up(run, 1)
+    with debug_output_discarded():  # but of the first call
+        return _measure_warm_calls(run, compiled, labels)
+
+
+def _measure_warm_calls(run: Callable[[], None], compiled: records.Compiled, labels: Labels) -> records.Executed:
+    step = warm_up(run, WARM_UP_CALLS - 1)
     tally = ProgramTally(compiled.program, compiled.function, time.time())
     times = _time_calls(run, step, tally)
     step = times.median

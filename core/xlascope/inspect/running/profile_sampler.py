@@ -33,7 +33,6 @@ from .engines import (
     ExecutionEngine,
     ReplayableCall,
     WatchedProgram,
-    sort_shapes,
     subscribe,
 )
 from .periods import MIN_BLOCK_SECONDS, weighted_quantile
@@ -244,11 +243,14 @@ class Sampler:
 
     def _on_call(self, watched_engine: ExecutionEngine, function: Any, arguments: Any, out: Any, first: bool) -> None:
         returned = time.perf_counter()
+        counts = self._counts()
         is_ambiguous = self._is_ambiguous.get(function)
         if is_ambiguous is None:
             is_ambiguous = self._is_ambiguous[function] = len(watched_engine.programs(function)) > 1
-        shapes = sort_shapes(watched_engine.leaves(arguments)) if is_ambiguous else None
-        call = DispatchedCall(function, None, self._counts(), self._starts, returned, None, self._overhead, shapes)
+        program = watched_engine.find_program(function, arguments) if is_ambiguous else None
+        if program is not None:
+            self._running.note_program(function, counts.get(function, 0), program)
+        call = DispatchedCall(function, program, counts, self._starts, returned, None, self._overhead)
         self._completions.add(call, out, watched_engine.leaves)
         self._noting += time.perf_counter() - returned
         self._noted += 1

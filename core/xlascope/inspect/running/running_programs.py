@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from ... import records
 from ...readers.hlo.schedules import Schedules, read_schedules
 from ...readers.profiles import ModuleProfile
 from .accumulator import NO_STEP_TIME, ProgramTally
+from .called_programs import CalledPrograms
 from .completion_tracker import DispatchedCall
 from .earlier_profiles import EarlierProfiles
-from .engines import Shapes, WatchedProgram
+from .engines import WatchedProgram
 from .periods import CallLog, weighted_quantile
 from .profiler_schedule import ProfilerSchedule
 from .step_time import Completion, CompletionHistory, StepTime, StepTimes
@@ -53,6 +55,9 @@ class RunningPrograms:
         self._kernels: dict[int, int] = {}
         self._counted: dict[Any, int] = {}
         self._latest: dict[int, int] = {}
+        #: Calls that were noted with their programs, as function, number and program; and what they tell by function.
+        self._noted: deque[tuple[Any, int, int]] = deque()
+        self._called: dict[Any, CalledPrograms] = {}
         #: By a function's first program: the number of calls through Python when the last of its programs was
         #: called, and the profiled calls of each program at that time.
         self._profiled_at_start: dict[int, tuple[int, dict[int, int]]] = {}
@@ -126,9 +131,25 @@ class RunningPrograms:
             self.add_counts(counts, elapsed)
         self._starts += 1
         self._latest[record.program] = self._starts
+        self._learn_called_programs()
+        for function, called in self._called.items():
+            if any(item.number == record.program for item in self._programs_of(function)):
+                called.start(counts.get(function, 0), record.program)
         self._get_tally(record.program, record.function).add_calls(1, 0.0)
         self._changed.add(record.program)
         return has_new_calls
+
+    def note_program(self, function: Any, number: int, program: int) -> None:
+        """Note that a call of a function, of which so many calls were counted, ran a program; from any thread."""
+        self._noted.append((function, number, program))
+
+    def _learn_called_programs(self) -> None:
+        """Add what was noted of calls to their functions."""
+        while self._noted:
+            function, number, program = self._noted.popleft()
+            if function not in self._called:
+                self._called[function] = CalledPrograms()
+            self._called[function].note(number, program)
 
     def add_counts(self, counts: Mapping[Any, int], elapsed: float) -> None:
         """Add the new calls among ``counts`` to the programs of their functions.
@@ -173,13 +194,9 @@ class RunningPrograms:
                 new[number] = new.get(number, 0) + calls - started.get(number, 0)
         for number, calls in new.items():
             self._finished[number] = self._finished.get(number, 0) + calls
-        program = call.program if call.program is not None else self._program_of(call.function)
+        program = self._program_of(call)
         if program is None:
             return
-        if call.shapes is not None and not self._is_called_with(call.function, program, call.shapes):
-            mixed = {item.number for item in self._find_programs(call.function)} - self._mixed
-            self._mixed |= mixed
-            self._changed |= mixed
         self._changed.update(new)
         if completion_time is None:
             self.pace.add_donated(program, self._finished.get(program, 0), call.returned)
@@ -276,13 +293,11 @@ class RunningPrograms:
         log = self.pace.logs.get(number, CallLog())
         return tally.record(times.step(number), times.pace(number), times.period(number), log)
 
-    def _is_called_with(self, function: Any, program: int, shapes: Shapes) -> bool:
-        """Return whether a call with arguments of these shapes can be one of a program; True if that is unknown.
-
-        ``function`` is the key of its function.
-        """
-        fitting = [item.number for item in self._find_programs(function) if item.shapes() in (None, shapes)]
-        return program in fitting or not fitting
+    def _mix(self, programs: Iterable[int]) -> None:
+        """Note that the calls of programs are not told apart."""
+        mixed = set(programs) - self._mixed
+        self._mixed |= mixed
+        self._changed |= mixed
 
     def called_programs(self) -> list[WatchedProgram]:
         """Return the called programs of counted functions."""
@@ -294,11 +309,12 @@ class RunningPrograms:
         ``before`` and ``counts`` are the calls of functions by key; the calls of a function are divided among its
         programs.
         """
+        self._learn_called_programs()
         calls_by_program: dict[int, int] = {}
         for function, total in counts.items():
-            new_calls = total - before.get(function, 0)
-            if new_calls > 0:
-                for number, calls in self._divide_calls(self._find_programs(function), new_calls):
+            counted = before.get(function, 0)
+            if total > counted:
+                for number, calls in self._divide_calls(function, counted + 1, total):
                     calls_by_program[number] = calls_by_program.get(number, 0) + calls
         return calls_by_program
 
@@ -311,20 +327,45 @@ class RunningPrograms:
             programs = self._programs_in_batch[function] = self._programs_of(function)
         return programs
 
-    def _program_of(self, function: Any) -> int | None:
-        return next((number for number, _ in self._divide_calls(self._find_programs(function), 1)), None)
+    def _program_of(self, call: DispatchedCall) -> int | None:
+        if call.program is not None:
+            return call.program
+        number = call.counts.get(call.function, 1)
+        return next((program for program, _ in self._divide_calls(call.function, number, number)), None)
 
-    def _divide_calls(self, traces: Sequence[WatchedProgram], calls: int) -> Iterator[tuple[int, int]]:
-        """Yield (program number, calls): new calls of one function, divided among its programs ``traces``.
+    def _divide_calls(self, function: Any, first: int, last: int) -> Iterator[tuple[int, int]]:
+        """Yield (program number, calls): calls of one function by their numbers, divided among its programs.
 
-        The program that was started last has all calls of its function, until the profiler has recorded the shares.
+        It is known from the arguments of noted calls which program they ran, unless several are called by turns.
         """
+        traces = self._find_programs(function)
         for traced in traces:
             self._register_program(traced)
         if len(traces) == 1:
-            yield traces[0].number, calls
+            yield traces[0].number, last - first + 1
             return
+        called = self._called.get(function)
+        if called is None or not called.is_known(first):
+            yield from self._estimate_division(traces, last - first + 1)
+            return
+        if called.is_uncertain(last):
+            self._mix(item.number for item in traces)
+        if called.is_uncertain(last) and called.is_alternating:
+            yield from self._estimate_division(traces, last - first + 1, called.noted_calls())
+        else:
+            yield from called.divide(first, last)
+
+    def _estimate_division(
+        self, traces: Sequence[WatchedProgram], calls: int, noted: Mapping[int, int] = MappingProxyType({})
+    ) -> Iterator[tuple[int, int]]:
+        """Yield (program number, calls): new calls of one function, divided among its programs ``traces``.
+
+        They are divided as the profiler's calls are; without these as the ``noted`` ones, and without any the program
+        that was started last has all of them.
+        """
         profiled = self._profiled_calls_since(traces)
+        if not sum(profiled):
+            profiled = [noted.get(item.number, 0) for item in traces]
         if not sum(profiled):
             newest_first = tuple(reversed(traces))
             latest = max(newest_first, key=lambda candidate: self._latest.get(candidate.number, 0), default=None)
@@ -337,6 +378,8 @@ class RunningPrograms:
             remaining -= share
             if share:
                 yield traced.number, share
+        if remaining:  # what rounding has left
+            yield max(zip(profiled, (item.number for item in traces), strict=True))[1], remaining
 
     def _profiled_calls_since(self, traces: Sequence[WatchedProgram]) -> list[int]:
         """Return how many calls of each program the profiler saw since Python last called one of them.

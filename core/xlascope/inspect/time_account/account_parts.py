@@ -60,7 +60,7 @@ class SeenLines(NamedTuple):
 
     in_calls: float
     in_numpy: float
-    blocked: Mapping[CodeLocation, float]
+    blocked: Mapping[CodeLocation | None, float]
     waits: Counter[CodeLocation]
     operations: Counter[CodeLocation]
     before: float = 0.0
@@ -153,9 +153,12 @@ def _blocked_parts(blocked: float, lines: SeenLines) -> Iterator[TimePart]:
         source, share = _most_frequent(lines.waits)
         yield TimePart("wait", in_numpy * scale, source=source, line_share=share)
     if by_line and elsewhere:
-        longest = max(by_line, key=by_line.__getitem__)
-        share = by_line[longest] / (sum(by_line.values()) + before)
-        yield TimePart("blocked", elsewhere * scale, source=locate(*longest), line_share=share)
+        longest = max(
+            (location for location in by_line if location), key=lambda location: by_line[location], default=None
+        )
+        share = by_line[longest] / (sum(by_line.values()) + before) if longest else 0.0
+        source = locate(*longest) if longest else None
+        yield TimePart("blocked", elsewhere * scale, source=source, line_share=share)
 
 
 def _most_frequent(lines: Counter[CodeLocation]) -> tuple[SourceRange | None, float]:

@@ -32,11 +32,15 @@ LONG_SPAN_SECONDS = 0.02
 
 
 class Moment(NamedTuple):
-    """Moment on a thread: seconds since the epoch, of ``time.perf_counter``, and of the thread's processor clock."""
+    """Moment on a thread: seconds since the epoch, of ``time.perf_counter``, and of the thread's processor clock.
+
+    ``delay`` are the seconds for which the thread had waited for a processor.
+    """
 
     time: float
     clock: float
     processor: float
+    delay: float = 0.0
 
 
 class TimeAccountant:
@@ -64,20 +68,23 @@ class TimeAccountant:
         self._undo = ExitStack()
         self._times: ThreadTimes | None = None
         self._began = Moment(0.0, 0.0, 0.0)
-        self._delay = 0.0
+        #: The seconds for which the thread was blocked between the moment of the account's begin and :meth:`start`.
+        self._blocked_before = 0.0
 
     def start(self, since: Moment | None = None) -> None:
         """Start the account, now or from an earlier moment on.
 
-        What the thread did from then until now is Python, as far as it ran.
+        What the thread did from then until now is Python, as far as it ran, and otherwise waiting for a processor,
+        files or locks.
         """
         self._undo.callback(watch_arrays(self._ledger))
         self._undo.callback(subscribe(self._watch_engine))
         span_listeners.append(self._on_span)
         self._undo.callback(span_listeners.remove, self._on_span)
         self._undo.callback(self._looks.stop)
-        self._began = since or Moment(time.time(), time.perf_counter(), self._clock.processor_seconds() or 0.0)
-        self._delay = self._clock.delay_seconds()
+        now = self._read_moment()
+        self._began = since or now
+        self._blocked_before = _blocked_seconds(self._began, now)
         self._next_progress = time.perf_counter() + PROGRESS_SECONDS
 
     def stop(self) -> None:
@@ -91,13 +98,17 @@ class TimeAccountant:
         self._times = ThreadTimes(
             wall,
             wall if processor is None else processor - self._began.processor,
-            delay - self._delay,
+            delay - self._began.delay,
             self._ledger.outer(ended),
             self._ledger.totals(),
         )
         self._intervals.close()
         self._undo.close()
         self._clock.close()
+
+    def _read_moment(self) -> Moment:
+        processor = self._clock.processor_seconds() or 0.0
+        return Moment(time.time(), time.perf_counter(), processor, self._clock.delay_seconds())
 
     @contextmanager
     def own_work(self) -> Iterator[None]:
@@ -127,7 +138,7 @@ class TimeAccountant:
             return None
         try:
             wall, used = now - self._began.clock, processor - self._began.processor
-            delay = self._clock.delay_seconds() - self._delay
+            delay = self._clock.delay_seconds() - self._began.delay
             return self._build(ThreadTimes(wall, used, delay, *self._ledger.until(now)), function, executed)
         except RuntimeError:  # a dict has changed its size
             return None
@@ -136,7 +147,8 @@ class TimeAccountant:
         looks = self._looks
         blocked = looks.in_calls, looks.in_numpy, looks.by_line
         operations = self._intervals.operation_lines
-        lines = SeenLines(*blocked, looks.waits, operations, looks.blocked_before, looks.has_started)
+        blocked_before = self._blocked_before + looks.blocked_before
+        lines = SeenLines(*blocked, looks.waits, operations, blocked_before, looks.has_started)
         parts = build_parts(times, *self._called_functions(), lines)
         devices = [
             records.DeviceShare(run.program, run.function, run.calls, run.running)
@@ -194,7 +206,10 @@ class TimeAccountant:
         return function, True
 
     def _called_functions(self) -> tuple[list[CalledFunction], list[CalledFunction]]:
-        """Return the user's functions that were called, and the operations; those without a key are one of these."""
+        """Return the user's functions that the thread called, and the operations; those without a key are one of these.
+
+        Calls are counted on all threads; which part of them was on this one is known from samples.
+        """
         totals, timed = self._read_calls(), dict(self._intervals.timed)
         programs: list[CalledFunction] = []
         operations: list[CalledFunction] = []
@@ -202,8 +217,17 @@ class TimeAccountant:
             for key, calls in counts.items():
                 number, name, *_ = next(iter(reversed(engine.programs(key))), (0, ""))
                 limit = totals.seconds.get(number, 0.0)
-                called = CalledFunction(number, name, calls, timed.pop(key, TimedCalls()), limit)
+                samples = timed.pop(key, TimedCalls())
+                if not (thread_calls := samples.calls_on_thread(calls)):
+                    continue
+                called = CalledFunction(number, name, thread_calls, samples, limit)
                 (operations if engine.is_operation(key) else programs).append(called)
         operations += [CalledFunction(0, "", 0, item) for item in timed.values()]
         operations.append(CalledFunction(0, "", totals.without_key, TimedCalls()))
         return programs, operations
+
+
+def _blocked_seconds(before: Moment, now: Moment) -> float:
+    """Return for how long a thread neither ran nor waited for a processor between two moments."""
+    running = now.processor - before.processor + now.delay - before.delay
+    return max(now.clock - before.clock - running, 0.0)

@@ -16,7 +16,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from types import CodeType
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...ir.user_frames import is_library
 from ...lru_cache import FastLRUCache
@@ -42,13 +42,22 @@ CodeLocation = tuple[CodeType, int]
 
 
 class TimedCalls:
-    """Timed calls of one function: ``intervals``, and ``probed``, the seconds of calls whose begin was found."""
+    """Timed calls of one function: ``intervals``, and ``probed``, the seconds of calls whose begin was found.
+
+    While series were going on, there were ``thread_calls`` calls on the thread and ``other_calls`` on others.
+    """
 
     def __init__(self, is_operation: bool = False) -> None:
         self.is_operation = is_operation
         self.intervals: list[float] = []
         self.probed: list[float] = []
         self.probe_count = 0
+        self.thread_calls = self.other_calls = 0
+
+    def calls_on_thread(self, calls: int) -> int:
+        """Return how many of so many calls were on the thread."""
+        counted = self.thread_calls + self.other_calls
+        return round(calls * self.thread_calls / counted) if counted else calls
 
     def operation_samples(self) -> Sequence[float]:
         """Return the intervals, or the probed calls where other code runs before most calls."""
@@ -78,6 +87,7 @@ class CallIntervals:
         self._sample_count = 0
         #: The function that was called last with its calls, and the instruction that called it.
         self._latest: tuple[Any, TimedCalls] = None, TimedCalls()
+        self._latest_elsewhere: tuple[Any, TimedCalls] = None, TimedCalls()
         self._latest_site: tuple[CodeType | None, int] = None, -1
         self._is_closed = False
         self._lock = threading.Lock()
@@ -89,7 +99,8 @@ class CallIntervals:
             is_due = self._series is None or _clock() >= self._series.began + MIN_SERIES_PERIOD_SECONDS
             if is_free and is_due and self._sample_count < MAX_SAMPLES:
                 least = MIN_FIRST_SERIES_CALLS if self._series is None else MIN_SERIES_CALLS
-                self._series = _Series(engine, self._ledger, calls, least, self._note, self._on_first)
+                actions = _SeriesActions(self._begin, self._note, self._count_elsewhere)
+                self._series = _Series(engine, self._ledger, calls, least, actions)
 
     def close(self) -> None:
         """End a series that is going on, and restore the engine's hook; no series begins any more."""
@@ -98,7 +109,20 @@ class CallIntervals:
             if self._series is not None:
                 self._series.end()
         self._probe.end()
-        self._latest = None, TimedCalls()
+        self._latest = self._latest_elsewhere = None, TimedCalls()
+
+    def _begin(self, function: Any) -> None:
+        """Count the first call of a series: how long it took is not known."""
+        self._find_timed(function).thread_calls += 1
+        self._on_first()
+
+    def _count_elsewhere(self, function: Any) -> None:
+        """Count a call on another thread."""
+        latest, timed = self._latest_elsewhere
+        if function is not latest:
+            timed = self._look_up_timed(function)
+            self._latest_elsewhere = function, timed
+        timed.other_calls += 1
 
     def _note(self, function: Any, seconds: float, ended: float, is_last: bool) -> None:
         """Add a call that ended at ``ended``, not more than ``seconds`` after it began.
@@ -108,6 +132,7 @@ class CallIntervals:
         frame = sys._getframe(2)
         timed = self._latest[1] if function is self._latest[0] else self._find_timed(function)
         self._sample_count += 1
+        timed.thread_calls += 1
         timed.intervals.append(seconds)
         site = frame.f_code, frame.f_lasti
         if site[1] != self._latest_site[1] or site[0] is not self._latest_site[0]:  # hashing code takes long
@@ -126,12 +151,21 @@ class CallIntervals:
 
     def _find_timed(self, function: Any) -> TimedCalls:
         """Return the timed calls of a function, and remember it as the latest one."""
-        key, is_operation = self._classify(function)
-        timed = self.timed.get(key)
-        if timed is None:
-            timed = self.timed[key] = TimedCalls(is_operation)
+        timed = self._look_up_timed(function)
         self._latest = function, timed
         return timed
+
+    def _look_up_timed(self, function: Any) -> TimedCalls:
+        key, is_operation = self._classify(function)
+        return self.timed.get(key) or self.timed.setdefault(key, TimedCalls(is_operation))
+
+
+class _SeriesActions(NamedTuple):
+    """Functions that a series calls: at its first call, at each one after it, and at calls on other threads."""
+
+    begin: Callable[[Any], None]
+    note: Callable[[Any, float, float, bool], None]
+    count_elsewhere: Callable[[Any], None]
 
 
 class _Series:
@@ -146,14 +180,13 @@ class _Series:
         ledger: SpanLedger,
         calls: int,
         least: int,
-        note: Callable[[Any, float, float, bool], None],
-        on_first: Callable[[], None],
+        actions: _SeriesActions,
     ) -> None:
         self.has_ended = False
         self.began = 0.0
         self._engine = engine
         self._previous = engine.hook()
-        self._hook = self._make_hook(ledger, self._previous, calls, calls - least, note, on_first)
+        self._hook = self._make_hook(ledger, self._previous, calls, calls - least, actions)
         engine.set_hook(self._hook)
 
     def end(self) -> None:
@@ -169,10 +202,10 @@ class _Series:
         previous: CallHook | None,
         calls: int,
         spare: int,
-        note: Callable[[Any, float, float, bool], None],
-        on_first: Callable[[], None],
+        actions: _SeriesActions,
     ) -> CallHook:
         remaining, latest, processor = calls, 0.0, 0.0
+        begin, note, count_elsewhere = actions
 
         def hook(function: Any, args: Any, kwargs: Any, out: Any) -> None:
             nonlocal remaining, latest, processor
@@ -186,14 +219,17 @@ class _Series:
                     note(function, seconds, now, remaining <= 0)
                 else:
                     self.began = now
-                    on_first()
+                    begin(function)
                 if remaining <= 0:
                     self.end()
                 if previous is not None:
                     previous(function, args, kwargs, out)
                 processor, latest = _processor_clock(), _clock()
-            elif previous is not None:
-                previous(function, args, kwargs, out)
+            else:
+                if not self.has_ended and threading.get_ident() != ledger.thread:
+                    count_elsewhere(function)
+                if previous is not None:
+                    previous(function, args, kwargs, out)
 
         return hook
 
@@ -239,24 +275,32 @@ class _IsInstalled(FastLRUCache[str, bool]):
     """Cache of whether a file belongs to xlascope, to an installed library or to Python, by its name."""
 
     def __missing__(self, file: str) -> bool:
-        of_python = file.startswith((_STANDARD_LIBRARY, "<frozen"))
+        of_python = file.startswith((_STANDARD_LIBRARY, "<frozen", "<magic-"))
         return self.insert(file, is_library[file] or of_python or any(folder in file for folder in _INSTALLED))
 
 
 _is_installed = _IsInstalled(4096)
 
 
+#: Parts of the paths of packages that run cells: where their frames lead to none of a cell, they work for themselves.
+_SHELLS = (f"{os.sep}IPython{os.sep}", f"{os.sep}ipykernel{os.sep}")
+
+
 def find_user_frame(frame: Any) -> Any:
-    """Return the innermost frame in a user's file, from a frame on, or else the innermost outside xlascope, or None."""
-    outside = None
+    """Return the innermost frame in a user's file, from a frame on.
+
+    Without one it is the innermost outside xlascope, of a program that is installed; None in a shell that runs cells.
+    """
+    outside, is_in_shell = None, False
     while frame is not None:
-        code = frame.f_code
-        if not _is_installed[code.co_filename]:
+        file = frame.f_code.co_filename
+        if not _is_installed[file]:
             return frame
-        if outside is None and not is_library[code.co_filename]:
+        if outside is None and not is_library[file]:
             outside = frame
+        is_in_shell = is_in_shell or any(package in file for package in _SHELLS)
         frame = frame.f_back
-    return outside
+    return None if is_in_shell else outside
 
 
 def find_user_location(frame: Any) -> CodeLocation | None:

@@ -60,8 +60,9 @@ class ThreadLooks:
     """Thread that looks at another one, from :meth:`start` to :meth:`stop`; starting it again has no effect.
 
     ``in_calls`` are the seconds in which it was blocked in a call of a function, ``in_numpy`` those in which NumPy
-    waited for a result, and ``by_line`` those in which it was blocked elsewhere, by the user's instruction; all outside
-    of the spans of ``ledger``. ``blocked_before`` are the seconds for which it was blocked before the first look.
+    waited for a result, and ``by_line`` those in which it was blocked elsewhere, by the user's instruction, None where
+    no code of the user's ran; all outside of the spans of ``ledger``. ``blocked_before`` are the seconds for which it
+    was blocked before the first look.
     ``waits`` counts the looks that saw it wait for a result, by the user's instruction.
     ``on_look`` is called at each look.
     """
@@ -71,7 +72,7 @@ class ThreadLooks:
     ) -> None:
         self.has_started = False
         self.in_calls = self.in_numpy = self.blocked_before = 0.0
-        self.by_line: dict[CodeLocation, float] = {}
+        self.by_line: dict[CodeLocation | None, float] = {}
         self.waits: Counter[CodeLocation] = Counter()
         self._clock, self._ledger, self._intervals = clock, ledger, intervals
         self._on_look = on_look
@@ -147,7 +148,7 @@ class ThreadLooks:
             self.in_numpy += blocked
             if location is not None and blocked > 0:
                 self.waits[location] += 1
-        elif location is not None:
+        else:
             self.by_line[location] = self.by_line.get(location, 0.0) + blocked
 
     def _is_in_call(self, code: CodeType, instruction: int) -> bool:
