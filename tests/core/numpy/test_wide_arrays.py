@@ -88,6 +88,7 @@ def _function(row: str):
 
 def _compare(found, expected):
     for y, wanted in zip(found, expected, strict=True):
+        assert isinstance(y, xs.Array)
         if wanted.dtype.kind in "fc":  # integers may be counts, which have the default dtype
             assert y.dtype == wanted.dtype
         assert y.shape == wanted.shape

@@ -95,4 +95,4 @@ def frequency_bins(spec: SegmentSpec, fs: Any, one_sided: bool) -> Any:
     size = spec.fft_length
     bins = np.fft.rfftfreq(size) if one_sided else np.fft.fftfreq(size)
     dtype = spec.window.dtype
-    return to_array_in_dtype(exact_array(bins, dtype) * fs, dtype)
+    return to_array_in_dtype(jnp.multiply(exact_array(bins, dtype), fs), dtype)

@@ -66,7 +66,7 @@ def stft(
     if boundary is not None:
         times = times - spec.length / 2
     coefficients = jnp.moveaxis(coefficients, -1, axis_index)  # times become the last axis
-    return frequency_bins(spec, fs, one_sided), exact_array(times, spec.window.dtype) / fs, coefficients
+    return frequency_bins(spec, fs, one_sided), jnp.true_divide(exact_array(times, spec.window.dtype), fs), coefficients
 
 
 def _extend_boundary(x: Any, boundary: str, size: int) -> Any:
@@ -128,4 +128,4 @@ def istft(
         half = length // 2
         total, weights = total[..., half : size - half], weights[half : size - half]
     signal = total / jnp.where(weights > 1e-10, weights, 1)
-    return exact_array(np.arange(signal.shape[-1]), signal.real.dtype) / fs, signal
+    return jnp.true_divide(exact_array(np.arange(signal.shape[-1]), signal.real.dtype), fs), signal

@@ -169,12 +169,6 @@ def _betaln_formula(a: Any, b: Any, _: float) -> Any:
     return select(bitwise_or(ne(a, a), ne(b, b)), full_like(a, math.nan), result)
 
 
-_betaln.defjvps(
-    lambda t, result, a, b: mul(t, _digamma_difference(a, b)),
-    lambda t, result, a, b: mul(t, _digamma_difference(b, a)),
-)
-
-
 @custom_jvp
 def _digamma_difference(a: Any, b: Any) -> Any:
     """Return ψ(a) - ψ(a + b), without cancellation where b is small beside a large a."""
@@ -182,6 +176,10 @@ def _digamma_difference(a: Any, b: Any) -> Any:
     return result
 
 
+_betaln.defjvps(
+    lambda t, result, a, b: mul(t, _digamma_difference(a, b)),
+    lambda t, result, a, b: mul(t, _digamma_difference(b, a)),
+)
 _digamma_difference.defjvps(
     lambda t, result, a, b: mul(t, sub(special.trigamma(a), special.trigamma(add(a, b)))),
     lambda t, result, a, b: mul(t, neg(special.trigamma(add(a, b)))),
