@@ -68,6 +68,12 @@ def test_a_shape_dtype_struct_is_like_an_array():
             invalid()
 
 
+def test_only_traced_results_have_weak_types():
+    traced = xs.jit(lambda x: x + 1).trace(3)
+    assert traced.out_info.weak_type and not traced.lower().out_info.weak_type
+    assert not traced.lower().compile().out_info.weak_type and xs.jit(lambda x: x + 1).eval_shape(3).weak_type
+
+
 def test_lowered_is_readable_in_both_dialects_and_has_costs(step, params):
     lowered = step.lower(params, jnp.ones(3))
     assert "stablehlo.multiply" in lowered.as_text()

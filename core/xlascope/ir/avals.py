@@ -262,8 +262,8 @@ class ShapeDtypeStruct:
 
     def update(self, **changes: Any) -> ShapeDtypeStruct:
         """Return the same with other values of arguments: ``x.update(shape=(3,))``."""
-        kept = {"shape": self.shape, "dtype": self.dtype, "weak_type": self.weak_type, "sharding": self.sharding}
-        return ShapeDtypeStruct(**{**kept, **changes})
+        arguments = {"shape": self.shape, "dtype": self.dtype, "weak_type": self.weak_type, "sharding": self.sharding}
+        return ShapeDtypeStruct(**(arguments | changes))
 
     @property
     def ndim(self) -> int:

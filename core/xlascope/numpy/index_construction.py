@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -39,31 +39,72 @@ class _GridBuilder:
         return [creation.array(x) for x in grid] if isinstance(grid, (list, tuple)) else creation.array(grid)
 
 
+class _JoinLayout(NamedTuple):
+    """How ``r_`` and ``c_`` join their items, which is NumPy's directive ``"axis,rank,position"``.
+
+    Items of a lower rank get axes of size 1: ``position`` of them before the item's own, the others behind; -1 puts
+    all before it.
+    """
+
+    axis: int
+    rank: int
+    position: int
+
+
 class _ConcatenationBuilder:
     """Builder that concatenates the values and slices of an index expression: ``r_[1, 2, 3:5]``, ``c_[x, y]``.
 
-    ``columns`` joins them as the columns of a matrix instead of along the first axis.
+    The first item may be a directive as in NumPy: integers that replace those of the layout, or ``"r"`` or ``"c"`` for
+    a matrix of one row or column.
     """
 
-    __slots__ = ("_columns",)
+    __slots__ = ("_layout",)
 
-    def __init__(self, columns: bool) -> None:
-        self._columns = columns
+    def __init__(self, layout: _JoinLayout) -> None:
+        self._layout = layout
 
     def __getitem__(self, key: Any) -> Any:
-        parts = [self._to_part(part) for part in (key if isinstance(key, tuple) else (key,))]
-        return joining.column_stack(parts) if self._columns else joining.concatenate(parts, 0)
+        parts = list(key) if isinstance(key, tuple) else [key]
+        directive = parts.pop(0) if parts and isinstance(parts[0], str) else ""
+        layout = self._layout if directive in ("", "r", "c") else _parse_layout(directive, self._layout)
+        joined = joining.concatenate([_to_part(part, layout) for part in parts], layout.axis)
+        if directive in ("r", "c") and len(shaping.shape_of(joined)) == 1:
+            return shaping.reshape(joined, (1, -1) if directive == "r" else (-1, 1))
+        return joined
 
-    def _to_part(self, part: Any) -> Any:
-        if isinstance(part, slice):
-            return ranges.arange(part.start or 0, part.stop, part.step)
-        if isinstance(part, str):
-            raise NotImplementedError(f"the directive {part!r}; use concatenate or stack")
-        return shaping.atleast_1d(creation.asarray(part))
+
+def _parse_layout(directive: str, layout: _JoinLayout) -> _JoinLayout:
+    """Return ``layout`` with the integers of a directive: ``"0,2"`` replaces the axis and the rank."""
+    try:
+        return _JoinLayout(*map(int, directive.split(",")), *layout[directive.count(",") + 1 :])
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"a directive of r_ or c_ is 'r', 'c' or one to three integers, as '0,2'; got {directive!r}"
+        ) from None
+
+
+def _to_part(part: Any, layout: _JoinLayout) -> Any:
+    """Return an item of ``r_`` or ``c_`` as an array of at least the layout's rank."""
+    if isinstance(part, str):
+        raise ValueError(f"the directive {part!r} of r_ or c_ has to be its first item")
+    x = _to_range(part) if isinstance(part, slice) else creation.asarray(part)
+    shape = shaping.shape_of(x)
+    missing = layout.rank - len(shape)
+    if missing <= 0:
+        return x
+    before = missing if layout.position == -1 or not shape else layout.position % (missing + 1)
+    return shaping.reshape(x, (1,) * before + shape + (1,) * (missing - before))
+
+
+def _to_range(part: slice) -> Any:
+    """Return the numbers of a slice; an imaginary step is their number, as in NumPy."""
+    if isinstance(part.step, complex):
+        return ranges.linspace(part.start or 0, part.stop, int(abs(part.step)))
+    return ranges.arange(part.start or 0, part.stop, part.step)
 
 
 mgrid, ogrid = _GridBuilder(np.mgrid), _GridBuilder(np.ogrid)
-r_, c_ = _ConcatenationBuilder(False), _ConcatenationBuilder(True)
+r_, c_ = _ConcatenationBuilder(_JoinLayout(0, 1, -1)), _ConcatenationBuilder(_JoinLayout(-1, 2, 0))
 s_ = np.s_
 index_exp = np.index_exp
 

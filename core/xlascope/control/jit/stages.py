@@ -82,7 +82,9 @@ class JitStage:
     @property
     def out_info(self) -> Any:
         """Return a ShapeDtypeStruct for each result, in the structure that the function returns."""
-        infos = [ShapeDtypeStruct(a.shape, a.dtype, a.weak_type) for a in self._program.out_avals]
+        # As in jax, only what is traced tells weak types: in compiled programs there are none.
+        is_traced = isinstance(self, Traced)
+        infos = [ShapeDtypeStruct(a.shape, a.dtype, a.weak_type and is_traced) for a in self._program.out_avals]
         return self.out_tree.unflatten(infos)
 
     @property
