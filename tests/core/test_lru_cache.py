@@ -169,6 +169,7 @@ GROWING = {
     "inspect/renderers._registered": "one of each form of file",
     "inspect/producers._registered": "one of each library that registers",
     "inspect/values.value_listeners": "one of each notebook that has the extension, which takes itself out",
+    "inspect/watch_values._running": "one of each function whose values are watched, until its block ends",
     "inspect/running/engines._subscribers": "those that watch, who take themselves out",
     "inspect/running/engines._registered": "one of each engine in the process",
     "operations/comparisons.KEY_COMPARISONS": "two, of the module of typed keys",
