@@ -154,7 +154,7 @@ def test_a_renderer_draws_inspections_while_it_is_registered() -> None:
 
 
 def test_errors_of_tracing_come_through() -> None:
-    with pytest.raises(TypeError, match="argument|can only return"):
+    with pytest.raises(TypeError, match="can only return"):
         inspect.explore(lambda x: x, "no array")
 
 
