@@ -28,7 +28,7 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from . import results
+from . import growth_plot, results
 from .groups import FRESH, GROUPS, OWN_SPREAD, Group
 from .paired import OURS_AND_JAX, Compared, Process, Unmeasured, compare
 from .reasons import reason_of
@@ -40,6 +40,7 @@ _FRESH_ROUNDS = 5
 #: The highest ratio of a case to itself in another revision.
 _SINCE_GOAL = 1.05
 _FRESH_TITLE = "In a fresh process"
+_PLOT = "growth.svg"
 
 Sides = tuple[Process, Process]
 
@@ -59,6 +60,7 @@ def main() -> None:
     print(run.summary())
     if not names:
         results.write_results(run.lines(chosen.since), run.data(chosen.since))
+        growth_plot.plot_growth(run.find_cases("lowering", "growth"), run.titles, results.PATH.with_name(_PLOT))
     if run.unmeasured:
         sys.exit(1)
 
@@ -196,7 +198,13 @@ class _Run:
             titles = ("A", "A again") if name == OWN_SPREAD.name else self.titles
             lines += ["", f"## {title}", "", *results.heading(name, titles)]
             lines += [results.row(found, goal, calls) for found, goal, calls in rows.values()]
+            if name == "growth":
+                lines += ["", f"![Processor time of lowering by the number of equations]({_PLOT})"]
         return lines
+
+    def find_cases(self, *tables: str) -> dict[str, Compared]:
+        """Return what was found in some tables, by case."""
+        return {case: row[0] for table in tables if table in self.tables for case, row in self.tables[table][1].items()}
 
     def data(self, since: str | None) -> dict[str, Any]:
         """Return results.json."""

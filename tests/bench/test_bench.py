@@ -76,6 +76,8 @@ def test_one_run_writes_all_its_rows_and_nothing_else(tmp_path, monkeypatch, cap
     assert {case for table in data["tables"].values() for case in table["cases"]} >= cases
     assert data["tables"]["lowering"]["cases"]["lower lstm_64"]["fails"]  # 0.95 exceeds 0.5
     assert "fails: lowering: lower lstm_64 1.040, at most 0.5: XLA's fusion" in capsys.readouterr().out
+    plot = (tmp_path / "growth.svg").read_text()
+    assert "(growth.svg)" in text and "<svg" in plot and ">jax<" in plot and ">equations of the chain<" in plot
 
 
 @pytest.mark.parametrize("case", ["lower", "lower a chain of 300", "first call of heat", "step of heat"])
