@@ -5,8 +5,10 @@ import pytest
 
 import xlascope as xs
 from xlascope import lax
+from xlascope import numpy as jnp
 
 ROWS = np.arange(300.0, dtype=np.float32).reshape(100, 3)
+SQUARE = np.arange(100, dtype=np.float32)[:, None] + np.arange(300, dtype=np.float32)[None, :]
 LONG = np.arange(1000.0, dtype=np.float32)
 #: Functions of an index whose value is the number of the row that they find.
 FINDING_ROWS = {
@@ -18,6 +20,8 @@ FINDING_ROWS = {
     "dynamic_slice that counts in part": lambda i: (
         lax.dynamic_slice(ROWS, (i, np.int16(0)), (1, 3), allow_negative_indices=(True, False))[0, 0] / 3
     ),
+    "brackets": lambda i: jnp.asarray(ROWS)[i, 0] / 3,
+    "brackets of two dtypes": lambda i: jnp.asarray(SQUARE)[i, jnp.int32(99)] - 99,
     "beyond the dtype": lambda i: lax.dynamic_slice_in_dim(LONG[900:], i, 1)[0] - 900,
 }
 

@@ -37,6 +37,7 @@ def test_tokens_pass_through_programs():
         ys, token = changed(X, lax.after_all())
         np.testing.assert_array_equal(ys, X)
         assert repr(token) == "Token()"
+    assert repr(lax.after_all(lax.create_token())) == "Token()"
     with pytest.raises(TypeError, match="after_all takes tokens, got a int"):
         lax.after_all(1)
 
