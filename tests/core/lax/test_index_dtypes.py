@@ -21,7 +21,7 @@ FINDING_ROWS = {
         lax.dynamic_slice(ROWS, (i, np.int16(0)), (1, 3), allow_negative_indices=(True, False))[0, 0] / 3
     ),
     "brackets": lambda i: jnp.asarray(ROWS)[i, 0] / 3,
-    "brackets of two dtypes": lambda i: jnp.asarray(SQUARE)[i, jnp.int32(99)] - 99,
+    "brackets of two dtypes": lambda i: jnp.asarray(SQUARE)[i, jnp.int32(299)] - 299,
     "beyond the dtype": lambda i: lax.dynamic_slice_in_dim(LONG[900:], i, 1)[0] - 900,
 }
 

@@ -141,7 +141,7 @@ def test_lowering_is_valid_and_jit_agrees(row, table):
 
 
 def is_the_operation_alone(jaxpr: Any, operation: Operation) -> bool:
-    """Return whether a program is what runs outside of jit: one compiled operation, with all operands in their order."""
+    """Return whether a program is what runs outside of jit: one compiled operation of all operands in order."""
     calls = list(jaxpr.eqns)
     return (
         operation.host_rule is None
