@@ -232,7 +232,13 @@ def test_what_if_arguments_were_donated_or_narrower():
 
 
 @pytest.mark.parametrize(
-    ("change", "words"), [(["donate", "y"], "no argument 'y'"), (["options", "xla_a=1"], "takes a change")]
+    ("change", "words"),
+    [
+        (["donate", "y"], "no argument 'y'"),
+        (["donate"], "takes a change"),
+        (["donate", 0], "takes a change"),
+        (["options", "xla_a=1"], "takes a change"),
+    ],
 )
 def test_a_change_that_is_none_says_what_it_takes(change, words):
     number = program(updated, X, X)

@@ -49,10 +49,10 @@ def _binomial(key: Any, n: Any, p: Any, shape: tuple[int, ...], dtype: np.dtype[
     p_dtype = aval_of(p).dtype
     draw_dtype = p_dtype if is_floating(p_dtype) else to_canonical_dtype(float)  # independent of the result's dtype
     n, p = (broadcast_parameter(x, shape, draw_dtype, "binomial") for x in (n, p))
-    return convert_element_type(binomial_values(key, n, p, shape, draw_dtype), dtype)
+    return convert_element_type(binomial_values(key, n, p), dtype)
 
 
-def binomial_values(key: Any, n: Any, p: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+def binomial_values(key: Any, n: Any, p: Any) -> Any:
     """Draw the numbers of :func:`binomial` inside another sampler.
 
     ``key`` is a result of ``check_key``; ``n`` and ``p`` have the shape and the floating-point dtype of the

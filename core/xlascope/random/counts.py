@@ -141,7 +141,7 @@ def _multinomial(key: Any, n: Any, p: Any, shape: tuple[int, ...], dtype: np.dty
     def draw(remaining: Any, inputs: Any) -> Any:
         key, ratio = inputs
         zero, unit = (np.array(value, draw_dtype)[()] for value in (0, 1))
-        count = binomial_values(key, remaining, clamp(zero, ratio, unit), shape[:-1], draw_dtype)
+        count = binomial_values(key, remaining, clamp(zero, ratio, unit))
         return remaining - count, count
 
     _, counts = scan(draw, n, (new_keys(key, (shape[-1],)), conditional), unroll=unroll)

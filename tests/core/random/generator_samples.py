@@ -117,6 +117,8 @@ def _near(lib, random, impl):
     yield "generalized_normal", random.generalized_normal(key, 1.5, (3,))
     yield "ball", random.ball(key, 3, shape=(2,))
     yield "multinomial", random.multinomial(key, 10, np.array([0.2, 0.3, 0.5]))
+    counts = random.multinomial(key, np.array([10, 30]), np.array([0.2, 0.3, 0.5]), shape=(2, 3))
+    yield "multinomial, a stack", counts
     yield "multivariate_normal", random.multivariate_normal(key, np.zeros(2), np.eye(2), (3,))
     yield "orthogonal", random.orthogonal(key, 3)
     yield "grad gamma", lib.grad(lambda a: random.gamma(key, a).sum())(a)

@@ -9,6 +9,7 @@ import pytest
 import xlascope as xs
 import xlascope.numpy as jnp
 from xlascope import settings
+from xlascope.scipy.linalg import solve_sylvester
 from xlascope.scipy.optimize import minimize
 from xlascope.scipy.sparse.linalg import bicgstab, cg, gmres
 
@@ -153,3 +154,12 @@ def test_eigenvalues_of_a_tridiagonal_matrix_have_derivatives_by_both_triangles(
         moved = [values(diagonal + s * tangents[0], offdiagonal + s * tangents[1]) for s in (step, -step)]
         derivative = xs.jvp(values, (diagonal, offdiagonal), tangents)[1]
         np.testing.assert_allclose(derivative, (moved[0] - moved[1]) / (2 * step), rtol=1e-7)
+
+
+@pytest.mark.parametrize("method", ["schur", "eigen"])
+def test_sylvester_equations_of_stacked_right_hand_sides(method):
+    a, b = np.diag([1.0, 2.0, 4.0]).astype(np.float32) + 0.1, np.array([[3.0, 1.0], [0.0, 5.0]], np.float32)
+    c = np.arange(24.0, dtype=np.float32).reshape(4, 3, 2)
+    x = np.asarray(solve_sylvester(a, b, c, method=method))
+    assert x.shape == c.shape
+    np.testing.assert_allclose(a @ x + x @ b, c, rtol=1e-4, atol=1e-4)
