@@ -336,6 +336,10 @@ array_garbage_collection_guard = _make_choice(
 _CACHE_VALUES = {
     "enable_compilation_cache": ("True, False or None", "Keep compiled programs on disk; None: if a folder is set."),
     "compilation_cache_dir": ("a folder or None", "The folder of compiled programs; None: the user's own."),
+    "compilation_cache_shared_dirs": (
+        "folders",
+        "Folders of others' compiled programs, read alone.",
+    ),
     "compilation_cache_max_size": ("a number of bytes", "How large that folder may grow; negative: without bound."),
     "persistent_cache_min_compile_time_secs": ("seconds", "Programs that compile faster are not kept."),
     "persistent_cache_min_entry_size_bytes": ("a number of bytes", "Smaller programs are not kept."),

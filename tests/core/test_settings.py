@@ -42,7 +42,8 @@ OTHER = {
 }
 FIXED = {"thread_guard": True}
 OF_THE_CACHE = {
-    *("compilation_cache_dir", "compilation_cache_max_size", "enable_compilation_cache"),
+    *("compilation_cache_dir", "compilation_cache_shared_dirs", "compilation_cache_max_size"),
+    "enable_compilation_cache",
     *("persistent_cache_min_compile_time_secs", "persistent_cache_min_entry_size_bytes"),
 }
 ROWS = [
@@ -133,6 +134,8 @@ def test_a_value_that_is_none_is_an_error_that_lists_the_valid_ones(found):
     wrong = FIXED.get(found.name, "/dev/null/nonsense" if found.name != "platforms" else 3)
     if found.name == "compilation_cache_dir":
         wrong = "s3://bucket"
+    if found.name == "compilation_cache_shared_dirs":
+        wrong = ("s3://bucket",)
     for way in (found.set, found, lambda value: xs.config.update(found.name, value)):
         with pytest.raises(ValueError, match=found.name) as caught:
             way(wrong)
@@ -163,7 +166,8 @@ def test_names_of_jax(jax_says):
     known, defaults = jax_says(PROGRAMS.with_name("settings_names.py"), "names", platforms="")
     assert ours - set(known) == {
         "jax_jax2tf_associative_scan_reductions",  # jax: without jax_ in front
-        *("jax_compare_programs", "jax_keep", "jax_program_wait_seconds", "jax_reroll"),  # ours alone
+        *("jax_compare_programs", "jax_compilation_cache_shared_dirs"),  # these are ours alone
+        *("jax_keep", "jax_program_wait_seconds", "jax_reroll"),
     }
     differ = {name for name in defaults if name in ours and xs.config.values[name] != defaults[name]}
     cache = {f"jax_{name}" for name in OF_THE_CACHE}

@@ -15,8 +15,8 @@ from .boot import Configuration
 _YES, _NO = frozenset({"1", "true", "yes", "on"}), frozenset({"0", "false", "no", "off"})
 
 
-def _to_folder(value: Any) -> str | None:
-    """Convert a value of ``compilation_cache_dir`` to an absolute path; None or "" to None.
+def _to_folder(value: Any, name: str = "compilation_cache_dir") -> str | None:
+    """Convert a value of the setting of that name to an absolute path; None or "" to None.
 
     Raises ValueError for a URL and for a home folder that does not exist.
     """
@@ -24,13 +24,28 @@ def _to_folder(value: Any) -> str | None:
         return None
     path = os.fspath(value)
     if not isinstance(path, str) or "://" in path:
-        raise ValueError(f"compilation_cache_dir is a folder of this machine's file system, not {value!r}")
+        raise ValueError(f"{name} is a folder of this machine's file system, not {value!r}")
     expanded = os.path.expanduser(path)
     if expanded.startswith("~"):  # do not create a folder named ~
         raise ValueError(
-            f"compilation_cache_dir is {value!r}, and there is no such home folder; write ./~ for that name"
+            f"{name} is {value!r}, and there is no such home folder; write ./~ for that name"
         )
     return os.path.abspath(expanded)
+
+
+def _to_folders(value: Any) -> tuple[str, ...]:
+    """Convert a value of ``compilation_cache_shared_dirs`` to absolute paths: a sequence, or a text with ``:`` between.
+
+    Windows writes ``;``. Raises ValueError for a URL and for a home folder that does not exist.
+    """
+    name = "compilation_cache_shared_dirs"
+    if value is None:
+        return ()
+    try:
+        paths = value.split(os.pathsep) if isinstance(value, str) else [os.fspath(path) for path in value]
+    except TypeError:
+        raise ValueError(f"{name} is a sequence of folders, not {value!r}") from None
+    return tuple(folder for path in paths if (folder := _to_folder(path, name)) is not None)
 
 
 def _to_switch(value: Any) -> bool | None:
@@ -61,6 +76,7 @@ def _make_number_converter(name: str, number_type: type) -> Callable[[Any], Any]
 CONVERTERS: dict[str, Callable[[Any], Any]] = {
     "enable_compilation_cache": _to_switch,
     "compilation_cache_dir": _to_folder,
+    "compilation_cache_shared_dirs": _to_folders,
     "compilation_cache_max_size": _make_number_converter("compilation_cache_max_size", int),
     "persistent_cache_min_compile_time_secs": _make_number_converter("persistent_cache_min_compile_time_secs", float),
     "persistent_cache_min_entry_size_bytes": _make_number_converter("persistent_cache_min_entry_size_bytes", int),
@@ -84,6 +100,8 @@ def _make_state(name: str, default: Any) -> Any:
 
 enable_compilation_cache = _make_state("enable_compilation_cache", None)
 compilation_cache_dir = _make_state("compilation_cache_dir", None)
+#: Folders of other users, which are read alone.
+compilation_cache_shared_dirs = _make_state("compilation_cache_shared_dirs", ())
 #: Bytes; least recently used entries are evicted first. Negative: no bound.
 compilation_cache_max_size = _make_state("compilation_cache_max_size", 2 << 30)
 #: Programs that compile faster are not cached. Loading takes 1% of the compile time and storing less, so all are.
@@ -94,6 +112,7 @@ persistent_cache_min_entry_size_bytes = _make_state("persistent_cache_min_entry_
 STATES = {
     "enable_compilation_cache": enable_compilation_cache,
     "compilation_cache_dir": compilation_cache_dir,
+    "compilation_cache_shared_dirs": compilation_cache_shared_dirs,
     "compilation_cache_max_size": compilation_cache_max_size,
     "persistent_cache_min_compile_time_secs": persistent_cache_min_compile_time_secs,
     "persistent_cache_min_entry_size_bytes": persistent_cache_min_entry_size_bytes,

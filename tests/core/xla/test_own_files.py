@@ -109,6 +109,88 @@ def test_what_another_user_owns_is_not_loaded(cache: Path, name: str) -> None:
     assert run() == ("hit", [])
 
 
+# Folders that others share -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def away_from_tmp() -> Iterator[Path]:
+    """A folder that does not lie where everybody may make folders."""
+    build = Path(__file__).parents[3] / "build"
+    build.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=build) as folder:
+        yield Path(folder)
+
+
+@pytest.fixture
+def shared(away_from_tmp: Path) -> Iterator[Path]:
+    """A folder with one program, which is shared; the cache has no folder of its own."""
+    path = away_from_tmp / "shared"
+    with setting("compilation_cache_dir", path):
+        assert run() == ("miss", [])
+    with setting("compilation_cache_shared_dirs", (path,)):
+        yield path
+
+
+def test_a_shared_folder_is_read_alone(shared: Path, tmp_path: Path) -> None:
+    kept = entry(shared).read_bytes()
+    assert run() == ("hit", [])
+    with setting("compilation_cache_dir", tmp_path / "own"):
+        assert run() == ("hit", [])
+        assert not (tmp_path / "own").exists()
+        entry(shared).write_bytes(kept[:-1])
+        outcome, (said,) = run()
+        assert outcome == "miss" and "damaged entry: its checksum is wrong; the program is compiled" in said
+        assert entry(shared).read_bytes() == kept[:-1] and run() == ("hit", [])  # now the own one
+    with setting("enable_compilation_cache", False):
+        assert run() == ("miss", [])
+
+
+def test_several_folders_are_shared_and_one_that_is_missing_is_passed_over(shared: Path, away_from_tmp: Path) -> None:
+    with setting("compilation_cache_shared_dirs", os.pathsep.join([str(away_from_tmp / "none"), str(shared)])):
+        assert run() == ("hit", [])
+
+
+@root_only
+def test_a_folder_that_another_user_shares(shared: Path) -> None:
+    for path in (shared, entry(shared)):
+        os.chown(path, STRANGER, -1)
+    assert run() == ("hit", [])
+    os.chown(entry(shared), STRANGER - 1, -1)
+    outcome, (said,) = run()
+    assert outcome == "miss" and f"belongs to user {STRANGER - 1}, and the shared folder to user {STRANGER}" in said
+
+
+@root_only
+def test_a_stranger_may_have_made_a_shared_folder_where_everybody_makes_folders(shared: Path) -> None:
+    for path in (shared, entry(shared)):
+        os.chown(path, STRANGER, -1)
+    shared.parent.chmod(0o1777)
+    outcome, (said,) = run()
+    assert outcome == "miss" and f"{shared.parent} may be written by everybody" in said
+
+
+@pytest.mark.parametrize("mode", [0o700, 0o750, 0o755])
+def test_whoever_may_read_the_folder_may_read_what_it_keeps(tmp_path: Path, mode: int) -> None:
+    path = tmp_path / "cache"
+    path.mkdir()
+    path.chmod(mode)
+    with setting("compilation_cache_dir", path):
+        assert run() == ("miss", [])
+    assert stat.S_IMODE(entry(path).stat().st_mode) == mode & 0o644
+
+
+def test_shared_folders_are_a_sequence_or_a_text() -> None:
+    with setting("compilation_cache_shared_dirs", "/a" + os.pathsep + "/b/../c"):
+        assert xs.config.compilation_cache_shared_dirs == ("/a", "/c")
+    with setting("compilation_cache_shared_dirs", None):
+        assert xs.config.compilation_cache_shared_dirs == ()
+    with pytest.raises(ValueError, match="is a sequence of folders, not 3"):
+        xs.config.update("compilation_cache_shared_dirs", 3)
+
+
+# Where folders and files lie -----------------------------------------------------------------------------------------
+
+
 def test_a_sticky_folder_above_is_fine(cache: Path) -> None:
     cache.parent.chmod(0o1777)
     assert run() == ("hit", [])

@@ -2,9 +2,10 @@
 
 An entry is one file: a magic prefix, a checksum of what follows, facts about it as JSON, and its bytes. Nothing is
 locked: a file appears complete by being renamed and never changes afterwards, and a process that finds one missing
-goes on without it. The file's modification time is when the entry was used last. Entries are native code: nothing
-is loaded from a folder or a file that another user owns or may write (``private_files.py``). A failure gives one
-warning per process and kind, never an error: a cache may only save time.
+goes on without it. The file's modification time is when the entry was used last. A folder that somebody else shares is
+read alone. Entries are native code: nothing is loaded from a folder or a file that another user owns or may write,
+beside the one who shares it (``private_files.py``). A failure gives one warning per process and kind, never an error: a
+cache may only save time.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import time
 import warnings
 from typing import Any, NamedTuple
 
-from ..system.private_files import ForeignFileError, PrivateFolder, open_private_folder
+from ..system.private_files import ForeignFileError, PrivateFolder, open_private_folder, open_shared_folder
 
 #: The first bytes of each entry, which name its format.
 _MAGIC = b"xlascope entry 1\n"
@@ -79,19 +80,22 @@ def unpack(key: str, content: bytes) -> Entry:
 
 
 class CacheFolder:
-    """Folder of cache entries by key at ``path``, which is created at the first write."""
+    """Folder of cache entries by key at ``path``, which is created at the first write.
 
-    def __init__(self, path: str) -> None:
-        self.path = path
+    One that is ``shared`` belongs to whoever shares it: nothing is written or removed there.
+    """
+
+    def __init__(self, path: str, *, shared: bool = False) -> None:
+        self.path, self._shared = path, shared
         self._bytes_before_recount = 0
 
     def read(self, key: str) -> Entry | None:
         """Return the entry of a key and mark it as used now; None if there is none.
 
-        A damaged entry is removed.
+        A damaged entry is removed, unless the folder is shared.
         """
         try:
-            with open_private_folder(self.path, make=False) as folder:
+            with open_shared_folder(self.path) if self._shared else self._open() as folder:
                 return unpack(key, folder.read(key + _SUFFIX))
         except FileNotFoundError:
             pass
@@ -129,17 +133,22 @@ class CacheFolder:
 
     def discard(self, key: str, reason: str) -> None:
         """Remove the damaged entry of a key, and warn about it with ``reason``, once for each folder."""
-        self._warn_once("damage", f"holds a damaged entry: {reason}; it is removed, and the program compiled")
-        with contextlib.suppress(OSError, ForeignFileError), open_private_folder(self.path, make=False) as folder:
-            folder.remove(key + _SUFFIX)
+        consequence = "the program is compiled" if self._shared else "it is removed, and the program compiled"
+        self._warn_once("damage", f"holds a damaged entry: {reason}; {consequence}")
+        if not self._shared:
+            with contextlib.suppress(OSError, ForeignFileError), self._open() as folder:
+                folder.remove(key + _SUFFIX)
 
     def shrink(self, bound: int) -> int:
         """Evict the least recently used entries if all exceed ``bound`` bytes; return the bytes left.
 
         A tenth of the bound is free afterwards, so that a full folder is not sorted at each write.
         """
-        with open_private_folder(self.path, make=False) as folder:
+        with self._open() as folder:
             return _evict_entries(folder, bound)
+
+    def _open(self) -> contextlib.AbstractContextManager[PrivateFolder]:
+        return open_private_folder(self.path, make=False)
 
     def _warn_foreign_file(self, error: ForeignFileError) -> None:
         self._warn_once("foreign", f"is not used, because it holds native code: {error}. Programs are compiled")

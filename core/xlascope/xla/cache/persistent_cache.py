@@ -1,7 +1,7 @@
 """Persistent compilation cache: a program that this or another process compiled before is loaded from disk.
 
 It is off unless a setting turns it on (``compilation_cache_dir``, or ``enable_compilation_cache`` for the user's
-own folder).
+own folder). Folders that others share (``compilation_cache_shared_dirs``) are looked into as well, after that one.
 
 **The key** is the SHA-256 of the bytes that are compiled and of everything else that shapes the result: options,
 XLA's flags, jaxlib, the device and its machine. The bytes are the StableHLO with the names of operations, which
@@ -61,20 +61,22 @@ def load_or_compile(source: CompilationSource, module: Any, devices: tuple[Any, 
     ``source`` says what to compile if it is not, ``options`` are XLA's compile options. The executable is then stored,
     if the settings allow it. Raises jaxlib's error when XLA refuses the module. An interrupt leaves the cache intact.
     """
-    folder = current_folder()
-    portable = None if folder is None else strip_source_locations(module)
-    if folder is None or portable is None:
+    own, shared = current_folder(), shared_folders()
+    portable = strip_source_locations(module) if own is not None or shared else None
+    if portable is None:
         return _from_compilation(compile_source(source, devices, options))
     base, _, number = source.module.rpartition(".")
     names = _ModuleNames(base, int(number))
     key = cache_key(_named_bytecode(portable, base), devices[0], options)
-    loaded = _load(folder, key, names, devices, options)
-    if loaded is not None:
-        return LoadedExecutable(loaded, names.unique, "hit")
+    for folder in shared if own is None else (own, *shared):
+        loaded = _load(folder, key, names, devices, options)
+        if loaded is not None:
+            return LoadedExecutable(loaded, names.unique, "hit")
     content = functools.partial(_named_bytecode, portable, names.unique)
     portable_source = source._replace(content=content, module=names.unique, identity=lambda: ("kept", key))
     compiled = compile_source(portable_source, devices, options)
-    _store(folder, key, compiled, devices[0])
+    if own is not None:
+        _store(own, key, compiled, devices[0])
     return _from_compilation(compiled)
 
 
@@ -83,11 +85,12 @@ def is_cached(module: Any, name: str, device: Any, options: Any) -> bool:
 
     ``module`` is StableHLO, ``name`` its unique name, and ``options`` are XLA's compile options.
     """
-    folder = current_folder()
-    portable = None if folder is None else strip_source_locations(module)
-    if folder is None or portable is None:
+    folders = [each for each in (current_folder(), *shared_folders()) if each is not None]
+    portable = strip_source_locations(module) if folders else None
+    if portable is None:
         return False
-    return folder.read(cache_key(_named_bytecode(portable, name.rpartition(".")[0]), device, options)) is not None
+    key = cache_key(_named_bytecode(portable, name.rpartition(".")[0]), device, options)
+    return any(folder.read(key) is not None for folder in folders)
 
 
 def _from_compilation(compiled: CompiledExecutable) -> LoadedExecutable:
@@ -104,6 +107,13 @@ def current_folder() -> CacheFolder | None:
         _warn_no_home_folder()
         return None
     return _folder_at(path_or_default)
+
+
+def shared_folders() -> tuple[CacheFolder, ...]:
+    """Return the folders that others share, as the settings name them; () where the cache is off."""
+    if settings.enable_compilation_cache.value is False:
+        return ()
+    return tuple(_shared_folder_at(path) for path in settings.compilation_cache_shared_dirs.value)
 
 
 def strip_source_locations(module: Any) -> Any:
@@ -261,3 +271,8 @@ def _warn_no_home_folder() -> None:
 @functools.cache
 def _folder_at(path: str) -> CacheFolder:
     return CacheFolder(path)
+
+
+@functools.cache
+def _shared_folder_at(path: str) -> CacheFolder:
+    return CacheFolder(path, shared=True)
