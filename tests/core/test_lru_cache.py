@@ -256,6 +256,7 @@ REMEMBERING = {
     "bridge/ceilings.measure_ceilings": "devices",
     "xla/profiling/measured_ceilings.measure_ceilings": "devices",
     "xla/cache/persistent_cache._folder_at": "folders that a user sets",
+    "xla/cache/persistent_cache._shared_folder_at": "the same",
     "xla/cache/persistent_cache._warn_cannot_serialize": "platforms",
     "xla/cache/persistent_cache.compilation_environment": "devices",
 }

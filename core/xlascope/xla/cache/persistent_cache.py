@@ -61,22 +61,22 @@ def load_or_compile(source: CompilationSource, module: Any, devices: tuple[Any, 
     ``source`` says what to compile if it is not, ``options`` are XLA's compile options. The executable is then stored,
     if the settings allow it. Raises jaxlib's error when XLA refuses the module. An interrupt leaves the cache intact.
     """
-    own, shared = current_folder(), shared_folders()
-    portable = strip_source_locations(module) if own is not None or shared else None
+    own_folder, shared = current_folder(), shared_folders()
+    portable = strip_source_locations(module) if own_folder is not None or shared else None
     if portable is None:
         return _from_compilation(compile_source(source, devices, options))
     base, _, number = source.module.rpartition(".")
     names = _ModuleNames(base, int(number))
     key = cache_key(_named_bytecode(portable, base), devices[0], options)
-    for folder in shared if own is None else (own, *shared):
+    for folder in shared if own_folder is None else (own_folder, *shared):
         loaded = _load(folder, key, names, devices, options)
         if loaded is not None:
             return LoadedExecutable(loaded, names.unique, "hit")
     content = functools.partial(_named_bytecode, portable, names.unique)
     portable_source = source._replace(content=content, module=names.unique, identity=lambda: ("kept", key))
     compiled = compile_source(portable_source, devices, options)
-    if own is not None:
-        _store(own, key, compiled, devices[0])
+    if own_folder is not None:
+        _store(own_folder, key, compiled, devices[0])
     return _from_compilation(compiled)
 
 
@@ -85,7 +85,7 @@ def is_cached(module: Any, name: str, device: Any, options: Any) -> bool:
 
     ``module`` is StableHLO, ``name`` its unique name, and ``options`` are XLA's compile options.
     """
-    folders = [each for each in (current_folder(), *shared_folders()) if each is not None]
+    folders = [folder for folder in (current_folder(), *shared_folders()) if folder is not None]
     portable = strip_source_locations(module) if folders else None
     if portable is None:
         return False
