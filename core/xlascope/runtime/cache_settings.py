@@ -27,9 +27,7 @@ def _to_folder(value: Any, name: str = "compilation_cache_dir") -> str | None:
         raise ValueError(f"{name} is a folder of this machine's file system, not {value!r}")
     expanded = os.path.expanduser(path)
     if expanded.startswith("~"):  # do not create a folder named ~
-        raise ValueError(
-            f"{name} is {value!r}, and there is no such home folder; write ./~ for that name"
-        )
+        raise ValueError(f"{name} is {value!r}, and there is no such home folder; write ./~ for that name")
     return os.path.abspath(expanded)
 
 
