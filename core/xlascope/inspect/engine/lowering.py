@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ...xla.compilation.compile_program import lower_with_materialization, unique_module_name
-from ...xla.known_faults import workaround_options
+from ...xla.compilation.compile_program import choose_options, lower_with_materialization, unique_module_name
 from ...xla.materialization import DISABLED_PASSES_OPTION
 from ...xla.mlir.builder import bytecode
 from ...xla.mlir.stablehlo_reader import StableHLOProgram
@@ -19,7 +18,7 @@ def lower_for(call: InspectedCall, platform: str) -> Source:
     request = call.jitted.request(call.traced, call.arguments)._replace(partition=call.place.partition)
     module = unique_module_name(request.name)
     lowered, materialized = lower_with_materialization(request, module, platform)
-    options = workaround_options(request.program.jaxpr, platform, request.options.flags)
+    options = choose_options(request, platform, request.program.jaxpr)
     if materialized.disabled_passes:
         options = (*options, (DISABLED_PASSES_OPTION, ",".join(materialized.disabled_passes)))
     stablehlo = StableHLOProgram(bytecode(lowered.module), module, (), len(lowered.callbacks))

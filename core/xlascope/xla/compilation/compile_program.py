@@ -15,7 +15,7 @@ from jaxlib.mlir import ir
 
 from ... import records
 from ...analysis.retrace_reasons import OUTSIDE_JIT
-from ...ir.jaxpr import ClosedJaxpr
+from ...ir.jaxpr import ClosedJaxpr, Jaxpr
 from ...ir.jaxpr_record import make_traced_record
 from ...ir.operation import UnusableResultError
 from ...ir.user_frames import locate, user_frame
@@ -40,6 +40,7 @@ from .compile_request import CompileRequest, Flags
 from .executable_record import cost_analysis, describe_executable, memory_stats
 from .program_agreement import require_agreement
 from .reroll_policy import reroll_repeats
+from .vector_width import wide_vector_options
 
 _module_counter = itertools.count(1)
 #: Matches XLA's errors about unknown options and about invalid values of options.
@@ -383,10 +384,16 @@ def _load_or_report(program: LoweredProgram, device: Any, began: float, *, on_di
         raise
 
 
+def choose_options(request: CompileRequest, platform: str, jaxpr: Jaxpr) -> Flags:
+    """Return the compiler options that a program has on ``platform`` beside the user's: workarounds, vector width."""
+    flags = request.options.flags
+    return (*workaround_options(jaxpr, platform, flags), *wide_vector_options(jaxpr, platform, flags))
+
+
 def _compile_options(program: LoweredProgram, device: Any) -> Any:
-    """Return XLA's options for a program: the user's flags, workarounds, disabled passes and its partition."""
+    """Return XLA's options for a program: the user's flags, workarounds, vectors, disabled passes, its partition."""
     passes, flags = program.materialization.disabled_passes, program.request.options.flags
-    flags = (*flags, *workaround_options(program.program.jaxpr, device.platform, flags))
+    flags = (*flags, *choose_options(program.request, device.platform, program.program.jaxpr))
     options = compile_options(device, disable_passes(flags, passes) if passes else flags)
     if program.partition is not None:
         results = len(program.program.out_avals) + program.lowered_module.returns_token
