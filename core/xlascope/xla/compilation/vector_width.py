@@ -90,23 +90,23 @@ def are_wide_vectors_fast(description: str) -> bool:
     return "AMD" in description and "avx512f" in description.split()
 
 
-def _estimate(program: Jaxpr, known: dict[int, _Estimate]) -> _Estimate:
-    """Return what wide vectors save and add in a program; ``known`` has that of bodies by their identity."""
-    if id(program) in known:
-        return known[id(program)]
+def _estimate(program: Jaxpr, estimates: dict[int, _Estimate]) -> _Estimate:
+    """Return what wide vectors save and add in a program; ``estimates`` has those of bodies, by their identity."""
+    if id(program) in estimates:
+        return estimates[id(program)]
     saved = added = 0.0
     for operation, _, outputs, *_ in program.raw:
         added += _ADDED_NANOSECONDS.get(operation.name, _ADDED_NANOSECONDS_PER_EQUATION)
         if operation.composite:
             runs = _count_runs(operation)
             for body in operation.bodies():
-                inner = _estimate(body.jaxpr, known)
+                inner = _estimate(body.jaxpr, estimates)
                 saved, added = saved + runs * inner.saved, added + inner.added
         elif operation.name in _SAVED_NANOSECONDS:
             aval = outputs[0].aval
             saved += _SAVED_NANOSECONDS[operation.name].get(aval.dtype.name, 0.0) * aval.size
-    found = known[id(program)] = _Estimate(saved, added)
-    return found
+    estimates[id(program)] = _Estimate(saved, added)
+    return estimates[id(program)]
 
 
 def _count_runs(operation: Any) -> int:
