@@ -47,8 +47,8 @@ from .collectives import ManualMesh, axis_index, run_on_automatic_axes, sum_or_a
 #: Results of these dtypes need a conversion of the value that an operation's rule returns.
 _CONVERTED_DTYPES = frozenset({*CARRIERS, *KEY_TYPES.values()})
 
-#: As many equations are looked at at once for the operands that they use.
-_BATCH = 256
+#: Equations that are looked at at once for the operands that they use.
+_EQUATIONS_PER_BATCH = 256
 #: Programs with more random draws take too long to compile if each draw is inlined.
 _MAX_INLINED_DRAWS = 8
 
@@ -173,7 +173,7 @@ def _find_used(jaxpr: Jaxpr) -> list[bool]:
     unused = set(variables).difference(jaxpr.outvars)
     operands = map(operator.itemgetter(1), jaxpr.raw)
     # In batches: most programs have used all of their operands long before they end.
-    while unused and (batch := list(itertools.islice(operands, _BATCH))):
+    while unused and (batch := list(itertools.islice(operands, _EQUATIONS_PER_BATCH))):
         unused.difference_update(itertools.chain.from_iterable(batch))
     return [v not in unused for v in variables]
 

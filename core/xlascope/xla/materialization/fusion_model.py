@@ -409,34 +409,36 @@ class _IndexGroups:
 
     def _parts_of(self, group: int) -> dict[int, int]:
         """Return the groups that a group is, each with its kernels; the kernels are disjoint bit sets."""
-        known, pending = self._parts, [group]
+        parts_by_group, pending = self._parts, [group]
         while pending:  # no recursion: what groups are made of goes back as far as programs are long
             number = pending[-1]
-            unknown = [] if number in known else self._unknown_parts(self._mixed[number])
+            unknown = [] if number in parts_by_group else self._unknown_parts(self._mixed[number])
             if unknown:
                 pending += unknown
                 continue
             pending.pop()
-            if number not in known:
+            if number not in parts_by_group:
                 made_of = self._mixed[number]
-                parts = self._moved(made_of) if isinstance(made_of, _Move) else self._joined(made_of)
-                known[number] = parts
+                parts = self._move_parts(made_of) if isinstance(made_of, _Move) else self._join_parts(made_of)
+                parts_by_group[number] = parts
                 self.counts[number] = max(map(self.counts.__getitem__, parts))
-        return known[group]
+        return parts_by_group[group]
 
     def _unknown_parts(self, made_of: _Join | _Move) -> list[int]:
         """Return the groups that a group is made of whose own parts are not known yet."""
         groups = (made_of.group,) if isinstance(made_of, _Move) else (made_of.first, made_of.second)
         return [number for number in groups if number in self._mixed and number not in self._parts]
 
-    def _moved(self, move: _Move) -> dict[int, int]:
+    def _move_parts(self, move: _Move) -> dict[int, int]:
+        """Return the groups that a moved group is, with their kernels; the parts of what it is made of are known."""
         moved: dict[int, int] = {}
         for number, kernels in self._parts[move.group].items():
             alone = self._alone(move.user, number)
             moved[alone] = moved.get(alone, 0) | kernels
         return moved
 
-    def _joined(self, join: _Join) -> dict[int, int]:
+    def _join_parts(self, join: _Join) -> dict[int, int]:
+        """Return the groups that a join is, with their kernels; the parts of what it is made of are known."""
         first, first_kernels, second, second_kernels = join
         common = first_kernels & second_kernels
         joined = dict(self._parts.get(first) or {first: first_kernels})
