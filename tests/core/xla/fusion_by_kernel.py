@@ -15,6 +15,7 @@ from xlascope.xla.materialization.globally_unfusible import compute_globally_unf
 from xlascope.xla.materialization.graph import (
     ALWAYS_FUSED,
     BARRIER,
+    EXPENSIVE,
     FUSED_INTO_SEVERAL,
     FUSED_REDUCTION,
     FUSIBLE,
@@ -67,6 +68,29 @@ def simulate_by_kernel(graph: ValueGraph, materialized: Set[int] = frozenset()) 
     Values in ``materialized`` are computed in one kernel each, and read from memory by all others.
     """
     return _FusionSimulation(graph, materialized).build_kernels()
+
+
+def unfusible_by_path(graph: ValueGraph, materialized: Set[int] = frozenset()) -> set[int]:
+    """Return the values that XLA leaves in memory for all users, by all steps on all paths from them to their users."""
+    traits = graph.traits
+    unfusible: set[int] = set()
+    origins: list[set[int]] = []  # what each value is computed from, itself included
+    for number, operands in enumerate(graph.operands):
+        origins.append({number}.union(*[origins[operand] for operand in operands]))
+
+    def is_fused(producer: int, user: int) -> bool:
+        if producer in unfusible | materialized or not traits[producer] & traits[user] & FUSIBLE:
+            return False
+        uses = len(graph.users[producer]) + (producer in graph.results)
+        return not traits[producer] & EXPENSIVE or (uses == 1 and not traits[user] & REUSES_OPERANDS)
+
+    for number in graph.reads_more_than_it_writes:
+        users = graph.users[number]
+        on_paths = {x for user in users for x in origins[user] if number in origins[x]} if len(users) > 1 else users
+        steps = [(x, consumer) for consumer in on_paths for x in graph.operands[consumer] if number in origins[x]]
+        if number in graph.results or not all(is_fused(*step) for step in steps):
+            unfusible.add(number)
+    return unfusible
 
 
 class _FusionSimulation:

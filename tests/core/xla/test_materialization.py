@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from tests.changes_of_jax import made
 from tests.core.xla import kept_programs as programs
-from tests.core.xla.fusion_by_kernel import random_graph, simulate_by_kernel
+from tests.core.xla.fusion_by_kernel import random_graph, simulate_by_kernel, unfusible_by_path
 
 import xlascope as xs
 import xlascope.numpy as jnp
@@ -19,6 +19,7 @@ from xlascope.records.op_names import equation_path
 from xlascope.xla.lowering.module_lowering import lower
 from xlascope.xla.materialization import disable_passes
 from xlascope.xla.materialization.fusion_model import is_single_kernel, simulate_fusion
+from xlascope.xla.materialization.globally_unfusible import compute_globally_unfusible
 from xlascope.xla.materialization.graph import build_graphs, full_op_name
 from xlascope.xla.materialization.log_reader import build_graphs_from_log
 
@@ -283,7 +284,8 @@ def test_kernels_of_each_equation_are_those_of_xla(name):
     assert right >= part * len(both)
 
 
-@pytest.mark.parametrize("seed", range(120))
+# In the last two it matters that users of their own move what is needed at other indices in each kernel.
+@pytest.mark.parametrize("seed", [*range(120), 639, 943])
 def test_kernels_are_those_of_the_simulation_kernel_by_kernel(seed):
     graph = random_graph(seed)
     outcome = simulate_fusion(graph)
@@ -293,6 +295,13 @@ def test_kernels_are_those_of_the_simulation_kernel_by_kernel(seed):
         assert in_order(simulate_fusion(graph, materialized, known).kernels()) == in_order(
             simulate_by_kernel(graph, materialized)
         )
+
+
+@pytest.mark.parametrize("seed", range(120))
+def test_values_left_in_memory_are_those_found_step_by_step(seed):
+    graph = random_graph(seed)
+    for materialized in (frozenset(), frozenset(range(seed % 5, len(graph), 7))):
+        assert compute_globally_unfusible(graph, materialized) == unfusible_by_path(graph, materialized)
 
 
 def in_order(kernels):

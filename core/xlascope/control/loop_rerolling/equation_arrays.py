@@ -20,7 +20,7 @@ from ...ir.jaxpr import Jaxpr, Literal, RawEquation
 from ...operations.slicing import Slice
 from .loop_ir import bytes_of
 from .normalized_steps import RESHAPES, OperationTable, RerollStep, literal_key
-from .repeated_regions import RepeatedRegion, number_by_appearance
+from .repeated_regions import RepeatedRegion, number_by_appearance, stable_order
 
 #: Equations with more operands are numbered one by one.
 _MAX_COLUMNS = 4
@@ -298,7 +298,7 @@ class _DuplicateMerging:
         self.operation_numbers = arrays.operation_numbers.tolist()
         #: The equations that take each value, those of one value after those of another, and where these begin.
         owners = np.repeat(np.arange(len(arrays.equations)), arrays.counts)
-        self.all_users = owners[np.argsort(codes, kind="stable")].tolist()
+        self.all_users = owners[stable_order(codes)].tolist()
         self.users_begin = np.concatenate(([0], np.cumsum(np.bincount(codes, minlength=arrays.result_count)))).tolist()
 
     def run(self) -> None:

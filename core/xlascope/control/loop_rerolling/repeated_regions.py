@@ -105,13 +105,24 @@ def number_by_appearance(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return (np.cumsum(is_first) - 1)[first_of], np.flatnonzero(is_first)
 
 
+def stable_order(numbers: np.ndarray) -> np.ndarray:
+    """Return the indices of numbers that are not negative in ascending order; equal ones stay in order.
+
+    >>> stable_order(np.array([2, 0, 2, 1]))
+    array([1, 3, 0, 2])
+    """
+    if int(numbers.max(initial=0)) <= np.iinfo(np.uint16).max:  # these are sorted by radix, in a fifth of the time
+        numbers = numbers.astype(np.uint16)
+    return np.argsort(numbers, kind="stable")
+
+
 def _candidate_periods(sequence: np.ndarray) -> list[int]:
     """Return the most frequent distances between equal elements, the most frequent first.
 
     ``sequence`` has a number for each element, in the order in which they appear first. Of equally frequent distances
     the one between the earlier elements comes first.
     """
-    order = np.argsort(sequence, kind="stable")
+    order = stable_order(sequence)
     numbers = sequence[order]
     count = len(sequence)
     counts = np.zeros(count, np.int64)
@@ -134,15 +145,18 @@ def _find_runs(sequence: np.ndarray, periods: Sequence[int]) -> tuple[np.ndarray
 
     ``sequence`` has a number for each element; equal elements have equal numbers.
     """
-    runs = [np.empty((0, 3), np.int64)]
+    runs, periods_of_runs = [np.empty((0, 2), np.int64)], [0]
+    buffer = np.zeros(len(sequence) + 1, np.bool_)  # False in front of the elements that recur, and behind them
     for period in periods:
-        is_equal = np.zeros(len(sequence) - period + 2, np.bool_)
+        is_equal = buffer[: len(sequence) - period + 2]
+        is_equal[-1] = False
         np.equal(sequence[:-period], sequence[period:], out=is_equal[1:-1])
         if np.count_nonzero(is_equal) < period:
             continue
         edges = (is_equal[1:] != is_equal[:-1]).nonzero()[0].reshape(-1, 2)
         edges = edges[edges[:, 1] - edges[:, 0] >= period]
         if len(edges):
-            runs.append(np.column_stack((np.full(len(edges), period), edges)))
+            runs.append(edges)
+            periods_of_runs.append(period)
     every = np.concatenate(runs)
-    return every[:, 0], every[:, 1], every[:, 2]
+    return np.repeat(periods_of_runs, list(map(len, runs))), every[:, 0], every[:, 1]

@@ -191,8 +191,8 @@ def _summarize_equation(operation: Any, name: str, inputs: Sequence[Any], output
 
 def _nan_literals(jaxpr: Jaxpr) -> Iterator[OperationSummary]:
     operands = itertools.chain.from_iterable(map(operator.itemgetter(1), jaxpr.raw))
-    different = dict.fromkeys(itertools.chain(jaxpr.outvars, operands))
-    for x in [x for x in different if type(x) is Literal]:
+    # Few are literals, and to look at a type costs less than to hash.
+    for x in dict.fromkeys([x for x in itertools.chain(jaxpr.outvars, operands) if type(x) is Literal]):
         if bool(x.val != x.val):
             yield OperationSummary("constant", (), _tensor_type(x.aval), is_nan=True)
 

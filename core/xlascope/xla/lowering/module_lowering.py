@@ -47,6 +47,8 @@ from .collectives import ManualMesh, axis_index, run_on_automatic_axes, sum_or_a
 #: Results of these dtypes need a conversion of the value that an operation's rule returns.
 _CONVERTED_DTYPES = frozenset({*CARRIERS, *KEY_TYPES.values()})
 
+#: Equations that are looked at at once for the operands that they use.
+_EQUATIONS_PER_BATCH = 256
 #: Programs with more random draws take too long to compile if each draw is inlined.
 _MAX_INLINED_DRAWS = 8
 
@@ -166,9 +168,14 @@ def _sanitize_name(name: str) -> str:
 
 
 def _find_used(jaxpr: Jaxpr) -> list[bool]:
-    used: set[Any] = set(jaxpr.outvars)
-    used.update(itertools.chain.from_iterable(map(operator.itemgetter(1), jaxpr.raw)))
-    return [v in used for v in (*jaxpr.constvars, *jaxpr.invars)]
+    """Return for each constant and operand of a program whether an equation uses it, or it is a result."""
+    variables = *jaxpr.constvars, *jaxpr.invars
+    unused = set(variables).difference(jaxpr.outvars)
+    operands = map(operator.itemgetter(1), jaxpr.raw)
+    # In batches: most programs have used all of their operands long before they end.
+    while unused and (batch := list(itertools.islice(operands, _EQUATIONS_PER_BATCH))):
+        unused.difference_update(itertools.chain.from_iterable(batch))
+    return [v not in unused for v in variables]
 
 
 class _PlainType(NamedTuple):
@@ -342,9 +349,12 @@ class _ModuleLowering:
         requests, segments = self.requests, [FORMULA] * len(jaxpr.raw) if builder.is_formula else jaxpr.segments
         find_plain, find_single, create = self.plain_types.get, self.single_operations.get, ir.Operation.create
         insertion, log = builder.insertion, builder.log
+        line_code, line_lasti, line = None, None, None  # those of the last equation, which the next one often shares
         for index, equation in enumerate(jaxpr.raw):
             operation, inputs, outputs, code, lasti, origin = equation
-            line = lines.get((id(code), lasti)) or self.mlir_location(code, lasti)
+            if code is not line_code or lasti != line_lasti:
+                line_code, line_lasti = code, lasti
+                line = lines.get((id(code), lasti)) or self.mlir_location(code, lasti)
             _, suffix, name, attributes, broadcasts = find_single(id(operation)) or self.find_single_operation(
                 operation
             )

@@ -7,6 +7,7 @@ that of the computations that reductions, sorts and similar operations apply to 
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Set
 from typing import Any, NamedTuple
 
@@ -30,6 +31,10 @@ _REGION_CONTEXTS = {
 #: A loop that carries this many bytes is certainly not one of the smallest: XLA counts what a loop reads and writes,
 #: and selects it below 1,024.
 _MIN_CARRIED_BYTES = 4096
+
+
+#: The result of an operation in the log.
+_RESULT = operator.itemgetter(3)
 
 
 class _FunctionSummary(NamedTuple):
@@ -116,10 +121,10 @@ def _summarize_log(block: LoggedBlock, barrier_ids: Set[int]) -> _FunctionSummar
     pending = [(block, _AT_TOP_LEVEL)]
     while pending:
         block, context = pending.pop()
-        if not barrier_ids.isdisjoint([id(result) for _, _, _, result, _ in block.entries]):
+        if not barrier_ids.isdisjoint(map(id, map(_RESULT, block.entries))):
             summary.barriers.add(context)
         for name, operands, _, result, attributes in [entry for entry in block.entries if entry[2] is None]:
-            if name == "stablehlo.optimization_barrier" or any(id(x) in barrier_ids for x in result.results):
+            if name == "stablehlo.optimization_barrier" or not barrier_ids.isdisjoint(map(id, result.results)):
                 summary.barriers.add(context)
             if name in CALLEE_ATTRIBUTES:
                 if attributes:

@@ -230,20 +230,15 @@ class _FusionSimulation:
 
     def fuse(self, value: int, need: int, rule: int, group: int) -> int:
         """Return the kernels that fuse a value, of those that need it; see :meth:`run`."""
-        counts = self.index_groups.counts
         if rule <= ALWAYS_FUSED:
             return need if rule else 0
-        if counts[group] == _MIXED_COUNT:
-            parts = self.index_groups.mixed[group].items()
-            kernels = [part for number, part in parts if counts[number] <= _MAX_INDICES_PER_VALUE]
-            return sum(kernels) if rule == FUSED_INTO_SEVERAL else 0  # the parts are disjoint
-        if counts[group] > _MAX_INDICES_PER_VALUE:
-            return 0
         if rule == FUSED_INTO_SEVERAL:
-            return need
+            return self.index_groups.fusible_kernels(group, need)
         is_single = not need & (need - 1) and not self.is_read[value] and not need & self.reused[value]
+        if not is_single or not self.index_groups.fusible_kernels(group, need):
+            return 0
         kernel = need.bit_length() - 1
-        if not is_single or self.dropped_users.get(value, value + len(self.rules)) < self.outcome.roots[kernel]:
+        if self.dropped_users.get(value, value + len(self.rules)) < self.outcome.roots[kernel]:
             return 0
         if rule == FUSED_REDUCTION:
             if self.reductions[kernel] > _MAX_REDUCTIONS_PER_KERNEL:
@@ -307,22 +302,50 @@ class _FusionSimulation:
 
 #: The groups of the root of a kernel, of all users in kernels of libraries, and of users that index values too often.
 _ROOT, _LIBRARY, _TOO_MANY = range(3)
-#: The count of a group that differs from kernel to kernel: more than a value may be computed at.
-_MIXED_COUNT = 1 << 30
+#: Counts are at most this: bounds of counts that nothing asks for would grow with the number of paths.
+_MAX_COUNT = 1 << 30
+
+
+class _Join(NamedTuple):
+    """Group of a value that two users need, each in some kernels, of their groups; in common kernels it is the union.
+
+    The kernels are bit sets.
+    """
+
+    first: int
+    first_kernels: int
+    second: int
+    second_kernels: int
+
+
+class _Move(NamedTuple):
+    """Group with ``user`` alone, which is computed at as many indices as ``group`` has in each kernel."""
+
+    user: int
+    group: int
+
+
+#: Groups that stay as they are when their users move elements.
+_UNMOVED = frozenset({_LIBRARY, _TOO_MANY})
+_new_tuple = tuple.__new__
 
 
 class _IndexGroups:
     """Groups of users that index values independently, by number.
 
     ``counts`` has for each group at how many indices a value is computed for one element of the root if these users
-    need it. Where the groups of several kernels differ, ``mixed`` has the kernels of each group by the number of all.
+    need it. Groups may differ from kernel to kernel. What such a group is in each kernel is found out only where it
+    may matter, since most values are computed at few indices in all: until then its count is an upper bound.
     """
 
     def __init__(self) -> None:
         self.counts = [1, 0, _MAX_INDICES_PER_VALUE + 1]
-        #: By group, its users, each with its number of indices.
+        #: By group, its users, each with its number of indices; empty for one that differs from kernel to kernel.
         self._members: list[tuple[tuple[int, int], ...] | frozenset[tuple[int, int]]] = [((-1, 1),), (), ()]
-        self.mixed: dict[int, dict[int, int]] = {}
+        #: By group that differs from kernel to kernel, what it is made of.
+        self._mixed: dict[int, _Join | _Move] = {}
+        #: By such a group, the kernels of each of the groups that it is, as far as they are known.
+        self._parts: dict[int, dict[int, int]] = {}
         self._numbers: dict[frozenset[tuple[int, int]], int] = {}
         self._single: dict[tuple[int, int], int] = {}
         self._unions: dict[tuple[int, int], int] = {}
@@ -330,36 +353,104 @@ class _IndexGroups:
     def move(self, user: int, group: int) -> int:
         """Return the group with ``user`` alone, which is computed at as many indices as ``group`` has."""
         count = self.counts[group]
-        if count != _MIXED_COUNT:
-            if group in (_LIBRARY, _TOO_MANY):
-                return group
-            self._members.append(((user, count),))  # no other group is the same: values are visited once
-            self.counts.append(count)
-            return len(self.counts) - 1
-        moved: dict[int, int] = {}
-        for number, kernels in self.mixed[group].items():
-            alone = self._alone(user, number)
-            moved[alone] = moved.get(alone, 0) | kernels
-        return self._mix(moved)
+        if group in self._mixed:
+            return self._mix(_new_tuple(_Move, (user, group)), count)
+        if group in _UNMOVED:
+            return group
+        self._members.append(((user, count),))  # no other group is the same: values are visited once
+        self.counts.append(count)
+        return len(self.counts) - 1
+
+    def join(self, first: int, first_kernels: int, second: int, second_kernels: int) -> int:
+        """Return the group of a value that two users need, each in some kernels: in common ones their union."""
+        mixed, counts = self._mixed, self.counts
+        if first_kernels == second_kernels and first not in mixed and second not in mixed:
+            return self._union(first, second)
+        count, other = counts[first], counts[second]
+        if first_kernels & second_kernels:
+            count += other
+            if count > _MAX_COUNT:
+                count = _MAX_COUNT
+        elif other > count:
+            count = other
+        # Not by the class, which takes twice as long as all else here.
+        return self._mix(_new_tuple(_Join, (first, first_kernels, second, second_kernels)), count)
 
     def restrict(self, group: int, kernels: int) -> int:
         """Return a group in some of its kernels alone."""
-        if self.counts[group] != _MIXED_COUNT:
+        if group not in self._mixed:
             return group
-        return self._mix({number: part & kernels for number, part in self.mixed[group].items() if part & kernels})
-
-    def _mix(self, parts: dict[int, int]) -> int:
-        """Return the number of the group that is each of some groups in its kernels."""
+        parts = {number: part & kernels for number, part in self._parts_of(group).items() if part & kernels}
         if len(parts) == 1:
             return next(iter(parts))
+        restricted = self._mix(self._mixed[group], max(map(self.counts.__getitem__, parts)))
+        self._parts[restricted] = parts
+        return restricted
+
+    def fusible_kernels(self, group: int, kernels: int) -> int:
+        """Return those of the kernels in which the users in a group need a value at few enough indices.
+
+        ``kernels`` are all in which the group needs it.
+        """
+        if self.counts[group] <= _MAX_INDICES_PER_VALUE:
+            return kernels
+        if group not in self._mixed:
+            return 0
+        parts = self._parts_of(group).items()
+        return sum([part for number, part in parts if self.counts[number] <= _MAX_INDICES_PER_VALUE])  # disjoint ones
+
+    def _mix(self, made_of: _Join | _Move, count: int) -> int:
+        """Return the number of a new group that differs from kernel to kernel; ``count`` is a bound of its count."""
         number = len(self.counts)
-        self.counts.append(_MIXED_COUNT)
+        self.counts.append(count)
         self._members.append(())
-        self.mixed[number] = parts
+        self._mixed[number] = made_of
         return number
 
+    def _parts_of(self, group: int) -> dict[int, int]:
+        """Return the groups that a group is, each with its kernels; the kernels are disjoint bit sets."""
+        parts_by_group, pending = self._parts, [group]
+        while pending:  # no recursion: what groups are made of goes back as far as programs are long
+            number = pending[-1]
+            unknown = [] if number in parts_by_group else self._unknown_parts(self._mixed[number])
+            if unknown:
+                pending += unknown
+                continue
+            pending.pop()
+            if number not in parts_by_group:
+                made_of = self._mixed[number]
+                parts = self._move_parts(made_of) if isinstance(made_of, _Move) else self._join_parts(made_of)
+                parts_by_group[number] = parts
+                self.counts[number] = max(map(self.counts.__getitem__, parts))
+        return parts_by_group[group]
+
+    def _unknown_parts(self, made_of: _Join | _Move) -> list[int]:
+        """Return the groups that a group is made of whose own parts are not known yet."""
+        groups = (made_of.group,) if isinstance(made_of, _Move) else (made_of.first, made_of.second)
+        return [number for number in groups if number in self._mixed and number not in self._parts]
+
+    def _move_parts(self, move: _Move) -> dict[int, int]:
+        """Return the groups that a moved group is, with their kernels; the parts of what it is made of are known."""
+        moved: dict[int, int] = {}
+        for number, kernels in self._parts[move.group].items():
+            alone = self._alone(move.user, number)
+            moved[alone] = moved.get(alone, 0) | kernels
+        return moved
+
+    def _join_parts(self, join: _Join) -> dict[int, int]:
+        """Return the groups that a join is, with their kernels; the parts of what it is made of are known."""
+        first, first_kernels, second, second_kernels = join
+        common = first_kernels & second_kernels
+        joined = dict(self._parts.get(first) or {first: first_kernels})
+        for number, kernels in (self._parts.get(second) or {second: second_kernels}).items():
+            if common & kernels:
+                self._join_part(joined, number, kernels)
+            else:
+                joined[number] = joined.get(number, 0) | kernels
+        return joined
+
     def _alone(self, user: int, group: int) -> int:
-        if group in (_LIBRARY, _TOO_MANY):
+        if group in _UNMOVED:
             return group
         member = user, self.counts[group]
         number = self._single.get(member)
@@ -376,17 +467,6 @@ class _IndexGroups:
         self._members.append(members)
         self.counts.append(count)
         return len(self.counts) - 1
-
-    def join(self, first: int, first_kernels: int, second: int, second_kernels: int) -> int:
-        """Return the group of a value that two users need, each in some kernels: in common ones their union."""
-        mixed, common = self.mixed, first_kernels & second_kernels
-        joined = dict(mixed[first]) if first in mixed else {first: first_kernels}
-        for number, kernels in mixed[second].items() if second in mixed else ((second, second_kernels),):
-            if common & kernels:
-                self._join_part(joined, number, kernels)
-            else:
-                joined[number] = joined.get(number, 0) | kernels
-        return self._mix(joined)
 
     def _join_part(self, joined: dict[int, int], number: int, kernels: int) -> None:
         """Add a group in some kernels to ``joined``: to the groups that these kernels have already."""

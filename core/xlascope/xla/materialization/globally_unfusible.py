@@ -44,7 +44,7 @@ def compute_globally_unfusible(
 class _FusionPaths:
     """Paths from values to their users in a graph, and whether values can be fused along them.
 
-    Results are cached by producer and consumer. ``unfusible`` is extended by the caller as values are found.
+    ``unfusible`` is extended by the caller as values are found.
     """
 
     def __init__(self, graph: ValueGraph, materialized: Set[int], already_unfusible: Set[int]) -> None:
@@ -52,7 +52,6 @@ class _FusionPaths:
         self.unfusible, self.traits = set(already_unfusible), graph.traits
         #: The first of them after the values that are being looked at.
         self.lowest_unfusible = min(already_unfusible, default=len(graph))
-        self.can_fuse_between: dict[tuple[int, int], bool] = {}
 
     def can_fuse_into_all(self, producer: int, users: Sequence[int]) -> bool:
         """Return whether a value can be fused into all of its users, on each path to them."""
@@ -60,7 +59,7 @@ class _FusionPaths:
             return False
         if len(users) < 2 or not self._may_interrupt(producer, users[-1]):
             return True
-        return all(self.can_fuse_on_all_paths(producer, user) for user in users)
+        return self.can_fuse_on_all_paths(producer, users)
 
     def _may_interrupt(self, producer: int, consumer: int) -> bool:
         """Return False if all values between two can be fused into all of their users."""
@@ -74,31 +73,21 @@ class _FusionPaths:
             interrupts[number] = 1
         return list(itertools.accumulate(interrupts))
 
-    def can_fuse_on_all_paths(self, producer: int, consumer: int) -> bool:
-        """Return whether each step on every path from ``producer`` to ``consumer`` can be fused into the next."""
-        answers, pending = self.can_fuse_between, [consumer]
-        answers[producer, producer] = True
-        while pending:  # no recursion: paths are as long as programs
-            answer = self._answer_or_dependency(producer, pending[-1])
-            if isinstance(answer, bool):
-                answers[producer, pending.pop()] = answer
-            else:
-                pending.append(answer)
-        return answers[producer, consumer]
-
-    def _answer_or_dependency(self, producer: int, consumer: int) -> bool | int:
-        """Return whether all paths from producer to consumer can be fused, or an operand to decide first.
-
-        That is an operand of the consumer whose paths from the producer have not been examined.
-        """
-        for operand in self.graph.operands[consumer]:
-            if operand != producer and not self.graph.dependencies.has(operand, producer):
+    def can_fuse_on_all_paths(self, producer: int, users: Sequence[int]) -> bool:
+        """Return whether each step on every path from ``producer`` to some of its users can be fused into the next."""
+        all_operands, depends = self.graph.operands, self.graph.dependencies.has
+        visited, pending = {producer}, list(users)
+        while pending:
+            consumer = pending.pop()
+            if consumer in visited:
                 continue
-            if not self._can_fuse(operand, consumer):
-                return False
-            answer = self.can_fuse_between.get((producer, operand))
-            if answer is not True:
-                return operand if answer is None else False
+            visited.add(consumer)
+            for operand in all_operands[consumer]:
+                if operand < producer or not (operand == producer or depends(operand, producer)):
+                    continue
+                if not self._can_fuse(operand, consumer):
+                    return False
+                pending.append(operand)
         return True
 
     def _can_fuse_directly(self, producer: int, users: Sequence[int]) -> bool:

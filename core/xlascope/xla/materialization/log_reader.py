@@ -98,8 +98,8 @@ class _PlainOps(dict[str, _PlainOp]):
         return plain
 
 
-class _Numbers(dict[int, int]):
-    """Numbers of values in one computation, by the identity of the MLIR values.
+class _Numbers:
+    """Numbers of values in one computation, ``by_id`` of the MLIR values.
 
     A value that is not there is in memory if it is from outside of the computation. Some values have other objects in
     the log than those that define them, which are compared then.
@@ -107,11 +107,12 @@ class _Numbers(dict[int, int]):
 
     def __init__(self, reader: _LogReader, graph: ValueGraph) -> None:
         self.reader, self.graph = reader, graph
+        self.by_id: dict[int, int] = {}
         self.by_value: dict[Any, int] = {}
 
     def define(self, values: Sequence[Any], numbers: Sequence[int]) -> None:
         """Set the numbers of values."""
-        self.update(zip(map(id, values), numbers, strict=True))
+        self.by_id.update(zip(map(id, values), numbers, strict=True))
 
     def define_results(self, operation: LoggedOperation, numbers: Sequence[int]) -> None:
         """Set the numbers of an operation's results, which may be used by other objects."""
@@ -120,15 +121,17 @@ class _Numbers(dict[int, int]):
         self.reader.shared.update(operation.results)
 
     def find(self, value: Any) -> int:
-        """Return the number of a value that is not there by its identity; it is in memory if it is from outside.
+        """Return the number of a value; one that is not there is in memory if it is from outside.
 
         Raises IncompleteLogError if nothing in the log defines it.
         """
-        number = self.by_value.get(value)
+        number = self.by_id.get(id(value))
         if number is None:
-            if value not in self.reader.shared and not any(id(value) in numbers for numbers in self.reader.numbers):
+            number = self.by_value.get(value)
+        if number is None:
+            if value not in self.reader.shared and not any(id(value) in other.by_id for other in self.reader.numbers):
                 raise IncompleteLogError
-            number = self.by_value[value] = self[id(value)] = self.reader.add_in_memory(self.graph, value)
+            number = self.by_value[value] = self.by_id[id(value)] = self.reader.add_in_memory(self.graph, value)
         return number
 
 
@@ -167,6 +170,7 @@ class _LogReader(ModuleReader):
         numbers = _Numbers(self, graph)
         self.numbers.append(numbers)
         numbers.define(block.arguments, arguments)
+        by_id = numbers.by_id
         find_ops, kinds, prefixes = self.plain_ops.get, graph.kind, graph.prefixes
         add_kind, add_size, add_operands = kinds.append, graph.size.append, graph.operands.append
         add_work, add_value = graph.nanoseconds.append, graph.defining_values.append
@@ -175,16 +179,16 @@ class _LogReader(ModuleReader):
                 count = len(operands)
                 if count == 2:  # without a loop: most operations have two operands or one
                     x, y = operands
-                    first, second = numbers[id(x)], numbers[id(y)]
+                    first, second = by_id[id(x)], by_id[id(y)]
                     operand_numbers: tuple[int, ...] = first, second
                     different = operand_numbers if first != second else (first,)
                 elif count == 1:
-                    different = operand_numbers = (numbers[id(operands[0])],)
+                    different = operand_numbers = (by_id[id(operands[0])],)
                 else:
-                    operand_numbers = tuple([numbers[id(x)] for x in operands])
+                    operand_numbers = tuple([by_id[id(x)] for x in operands])
                     different = tuple(dict.fromkeys(operand_numbers)) if count else ()
             except KeyError:
-                operand_numbers = tuple([numbers[id(x)] if id(x) in numbers else numbers.find(x) for x in operands])
+                operand_numbers = tuple(map(numbers.find, operands))
                 different = tuple(dict.fromkeys(operand_numbers))
             if mlir_type is None:
                 prefixes += [prefix] * (len(kinds) - len(prefixes))
@@ -193,19 +197,19 @@ class _LogReader(ModuleReader):
             op_name, size, work = (find_ops(id(mlir_type)) or self.plain_ops_of(mlir_type, result))[name]
             if not op_name:
                 prefixes += [prefix] * (len(kinds) - len(prefixes))
-                numbers[id(result)] = self.read_rule(
+                by_id[id(result)] = self.read_rule(
                     graph, name, operand_numbers, size, result, attributes, operands, prefix
                 )
                 continue
             # This is ValueGraph.add, which most operations need alone; prefixes are added for several at once.
-            numbers[id(result)] = len(kinds)
+            by_id[id(result)] = len(kinds)
             add_kind(op_name)
             add_size(size)
             add_operands(different)
             add_work(work)
             add_value(result)
         prefixes += [prefix] * (len(kinds) - len(prefixes))
-        return [numbers[id(x)] if id(x) in numbers else numbers.find(x) for x in block.returned]
+        return list(map(numbers.find, block.returned))
 
     def plain_ops_of(self, mlir_type: Any, value: Any) -> _PlainOps:
         """Return the plain operations with results of the type of ``value``, and store them by the type's identity.
