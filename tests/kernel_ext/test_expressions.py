@@ -9,6 +9,13 @@ params = {"w": jnp.ones((8, 4)), "layers": [jnp.ones(4), jnp.ones(4)]}
 class model: w, rate = jnp.ones((8, 4)), 0.5
 key = xs.random.key(0)
 def scaled(x, name, scale): return getattr(jnp, name)(x) * scale
+def split(p, x): return {"y": x @ p["w"], "z": p["layers"][0]}
+@xs.jit
+def f(x): return jnp.sin(x) * 2
+class Net:
+    def __init__(self, n): self.w = jnp.ones((8, n))
+    def apply(self, p, x): return x @ p["w"] + self.w.sum()
+fns, s = {"f": f}, xs.ShapeDtypeStruct((16, 8), jnp.float32)
 """
 #: An expression, its parameters' types, and an operation of its program.
 EXPRESSIONS = {
@@ -33,6 +40,43 @@ EXPRESSIONS = {
     "xs.random.split(key, 3)": ("key<fry>[]", "random_unwrap"),
     "scaled(x, 'tanh', 2)": ("f32[16,8] b:i32[]", "tanh"),
     "x * sum(i for i in range(2))": ("f32[16,8]", "mul"),
+    # Results: the question is about the whole expression.
+    "split(params, x)['y'].sum()": ("f32[4] b:f32[4] c:f32[8,4] d:f32[16,8]", "dot_general"),
+    "Net(4).apply(params, x).mean()": ("f32[4] b:f32[4] c:f32[8,4] d:f32[16,8]", "dot_general"),
+    "xs.grad(loss)(w, x).sum()": ("f32[8,4] b:f32[16,8]", "tanh"),
+    "xs.vmap(loss, (None, 0))(w, x[:, None]).sum()": ("f32[8,4] b:f32[16,8]", "tanh"),
+    "fns['f'](x).sum()": ("f32[16,8]", "sin"),
+    "f(x) + f(x + 1)": ("f32[16,8]", "name=f"),
+    "f(x)[0]": ("f32[16,8]", "sin"),
+    "f(s).sum()": ("f32[16,8]", "sin"),
+    "(f(x), scaled(x, 'cos', 2))": ("f32[16,8]", "cos"),
+    "[f(x), x @ w]": ("f32[16,8] b:f32[8,4]", "dot_general"),
+    "{'a': f(x)}": ("f32[16,8]", "sin"),
+    "[v * 2 for v in params['layers']]": ("f32[4] b:f32[4]", "mul"),
+    "sum(f(x).sum() for _ in range(2))": ("f32[16,8]", "sin"),
+    "sum(v.sum() for v in params['layers'])": ("f32[4] b:f32[4]", "reduce_sum"),
+    "f(x) if len(fns) else loss(w, x)": ("f32[16,8] b:f32[8,4]", "sin"),
+    "(lambda a: a + 1)(x)": ("f32[16,8]", "add"),
+    "(f(x) * 2).sum(), ": ("f32[16,8]", "reduce_sum"),
+    # Conversions to Python are no part of it.
+    "float(loss(w, x))": ("f32[8,4] b:f32[16,8]", "tanh"),
+    "np.asarray(f(x))": ("f32[16,8]", "sin"),
+    "print(f(x).sum().item())": ("f32[16,8]", "sin"),
+    "xs.block_until_ready(f(x))": ("f32[16,8]", "sin"),
+    "f(x).block_until_ready()": ("f32[16,8]", "sin"),
+}
+#: Lines that are no question, and what the error says.
+NO_QUESTIONS = {
+    "%jaxpr f(x), f(x)": "(%diff compares two; in parentheses they are asked about as one)",
+    "%jaxpr f": "got 'f' (call it: f(…))",
+    "%jaxpr lambda x: x + 1": "(call it: (lambda …)(x))",
+    "%jaxpr y = f(x)": "(without the assignment)",
+    "%jaxpr x": "got 'x'. Example",
+    "%timings f(s)": "%timings: f cannot be timed: there are shapes and no values among the arguments (fusions and",
+    "%timings loss(w, s)": "%timings: loss cannot be timed: there are shapes",
+    "%timings f(s).sum()": "%timings: expression cannot be timed: there are shapes",
+    "%values f(s)": "%values: the values of f are not known: there are shapes",
+    "%timings f(gone)": "%timings: f cannot be timed: x was donated to an earlier call or deleted, and has no values",
 }
 
 
@@ -49,3 +93,17 @@ def test_what_an_expression_lacks_is_said_as_python_does(terminal: Any) -> None:
     terminal.run(NAMES)
     assert "KeyError: 'nothing'" in terminal.run("%jaxpr params['nothing'].sum()", fails=True)
     assert "NameError: name 'nothing'" in terminal.run("%jaxpr x @ nothing", fails=True)
+
+
+@pytest.mark.parametrize("line", NO_QUESTIONS)
+def test_what_is_wrong_with_a_line_is_said_in_one(terminal: Any, line: str) -> None:
+    terminal.run(f"{NAMES}gone = jnp.ones(3)\ngone.delete()")
+    shown = terminal.run(line, fails=True)
+    assert NO_QUESTIONS[line] in shown
+    assert "Traceback" not in shown and len(shown.strip().splitlines()) == 1
+
+
+def test_times_of_an_expression_are_those_of_all_its_programs(terminal: Any) -> None:
+    terminal.run(NAMES)
+    shown = terminal.run("%timings split(params, x)['y'].sum()")
+    assert "expression is not jitted" in shown and "dot_general" in shown
