@@ -332,3 +332,16 @@ def test_arguments_that_tell_programs_apart() -> None:
     assert choose_paths({1: {x: "a"}, 2: {x: "a"}}) == ()
     assert choose_paths({1: {n: static_value(1)}, 2: {n: static_value(1.0)}}) == [(n, True)]
     assert choose_paths({}) == []
+
+
+def test_an_operation_has_the_lines_that_call_it() -> None:
+    array = jnp.ones((7, 5))
+    seen: list[Any] = []
+    with Sampler(emit=seen.append, windows=False):
+        for _ in range(2):
+            jnp.linalg.norm(array)
+        jnp.linalg.norm(array)
+    (record,) = [each for each in seen if isinstance(each, records.Executed) and each.function == "norm"][-1:]
+    here = test_an_operation_has_the_lines_that_call_it.__code__.co_firstlineno
+    (note,) = (note for note in record.notes if note.startswith("called at"))
+    assert record.calls == 3 and f"called at test_steps.py:{here + 5} and test_steps.py:{here + 6} (" in note

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import sys
 import threading
 import time
 from collections import deque
@@ -23,6 +24,7 @@ from ...readers.profile_events import TooManyEventsError
 from ...readers.profiles import read_profile
 from ...xla.profiling.profiler_windows import ProfilerInUseError, Window
 from ..inspection_scope import inspecting
+from ..user_location import find_user_frame
 from .call_counter import CallCounter
 from .call_gate import CallGate
 from .completion_tracker import CompletionTracker, DispatchedCall
@@ -118,6 +120,7 @@ class Sampler:
         self._completed: deque[CompletedCall] = deque()
         self._timed: set[Any] = set()
         self._is_ambiguous: dict[Any, bool] = {}
+        self._is_operation: dict[Any, bool] = {}
         self._readers: dict[Any, ProgramReader] = {}
         self._stopping = threading.Event()
         self._wake_event = threading.Event()
@@ -249,6 +252,7 @@ class Sampler:
         returned = time.perf_counter()
         counts = self._counts()
         program = self._find_program(watched_engine, function, arguments, counts)
+        self._note_line(watched_engine, function, program)
         call = DispatchedCall(function, program, counts, self._starts, returned, None, self._overhead)
         self._completions.add(call, out, watched_engine.leaves)
         self._noting += time.perf_counter() - returned
@@ -283,6 +287,16 @@ class Sampler:
         if program is not None:
             self._running.note_program(key, counts.get(key, 0), program)
         return program
+
+    def _note_line(self, watched_engine: ExecutionEngine, key: Any, program: int | None) -> None:
+        """Note the user's line that has called an operation of the library, which many lines may call."""
+        is_operation = self._is_operation.get(key)
+        if is_operation is None:
+            is_user = isinstance(key, FunctionProgram) or not watched_engine.is_operation(key)
+            is_operation = self._is_operation[key] = not is_user
+        frame = find_user_frame(sys._getframe(1)) if is_operation else None
+        if frame is not None:
+            self._running.note_line(key, program, frame.f_code.co_filename, frame.f_lineno)
 
     def _on_dispatch(self, watched_engine: ExecutionEngine, program: int, out: Any) -> None:
         """Track a call that went through Python and was dispatched.
