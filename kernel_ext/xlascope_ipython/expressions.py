@@ -74,6 +74,14 @@ def as_call(node: ast.expr, names: Mapping[str, Any]) -> ast.Call:
     return ast.fix_missing_locations(ast.copy_location(call, node))
 
 
+def find_named_values(expression: ast.expr, names: Mapping[str, Any]) -> list[Any]:
+    """Return what the names, attributes and items in an expression are, as far as that is known without calls."""
+    nodes = [node for node in ast.walk(expression) if isinstance(node, (ast.Name, ast.Attribute, ast.Subscript))]
+    values = [_deref(node, names) for node in nodes]
+    owners = [getattr(value, "__self__", None) for value in values]
+    return [value for value in (*values, *owners) if value is not None]
+
+
 class _ArrayReferences(ast.NodeTransformer):
     """Replacement of what names arrays, or containers of arrays, by names of parameters: ``p['w']`` by ``p_w``.
 

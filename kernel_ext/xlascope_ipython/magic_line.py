@@ -16,10 +16,11 @@ from IPython.core.interactiveshell import InteractiveShell
 from xlascope.inspect import Inspection, QuestionError, call
 from xlascope.inspect.files import check_suffix
 from xlascope.inspect.inspection_scope import inspection
+from xlascope.inspect.restored_objects import attributes_restored
 from xlascope.records.plain import plain, plain_lines
 
 from .cell_titles import cell_number
-from .expressions import NAMING_FUNCTION, as_call, computes, name_expression
+from .expressions import NAMING_FUNCTION, as_call, computes, find_named_values, name_expression
 from .last_call import last_call
 
 _FUNCTION_NAME, _CALL_NAME = "__xlascope_question__", "__xlascope_call__"
@@ -222,7 +223,8 @@ def evaluate(expression: str, function: Callable[..., Inspection], shell: Intera
         tree.body = ast.copy_location(ast.Call(name, list[ast.expr](calls), []), tree.body)
     file = shell.compile.cache(expression, cell_number(shell))
     functions = {_FUNCTION_NAME: function, _CALL_NAME: call, NAMING_FUNCTION: name_expression}
-    with inspection():
+    named_values = find_named_values(ast.parse(expression, mode="eval").body, shell.user_ns)
+    with inspection(), attributes_restored(named_values):
         result = eval(compile(tree, file, "eval"), shell.user_ns, functions)
     assert isinstance(result, Inspection)
     return result

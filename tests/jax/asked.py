@@ -66,6 +66,17 @@ def notebook():
     return {"failed": failed, "for our engine": for_our_engine()}
 
 
+class Model:
+    """Object with a jitted method."""
+
+    def __init__(self, jax, jnp):
+        self.sine = jnp.sin
+        type(self).step = jax.jit(type(self).step, static_argnums=0)
+
+    def step(self, x):
+        return self.sine(x)
+
+
 def questions():
     import jax
     import jax.numpy as jnp
@@ -107,6 +118,11 @@ def questions():
         "no call": refused(lambda: inspect.timings(found)),
         "plain": inspect.explore(lambda x: jnp.sin(x) * 2.0, x).records[0].jaxpr.equations[0].operation,
         "eager": [inspect.timings(plain, x).eager.operations, inspect.timings(step, p, x).eager],
+        "bound": [inspect.timings(each).eager for each in (partial(step, p, x), partial(Model(jax, jnp).step, x))],
+        "text": inspect.explore(lambda x, name: getattr(jnp, name)(x), x, "sin")
+        .records[0]
+        .jaxpr.equations[0]
+        .operation,
         "cannot": inspect.timings(lambda x: x if x.sum() > 0 else -x, x).eager.cannot_jit.partition(":")[0],
         "narrowed": [each.rule for each in inspect.doctor(rounded, numpy.linspace(0, 1, 500)).diagnosis.findings],
         "shapes": inspect.explore(step, p, jax.ShapeDtypeStruct((8, 64), "float32")).records[0].function,

@@ -42,6 +42,8 @@ QUESTIONS = {
     "no call": "QuestionError: of this program of jax no call is known now",
     "plain": "sin",
     "eager": [3, None],
+    "bound": [None, None],
+    "text": "sin",
     "cannot": "TracerBoolConversionError",
     "narrowed": ["float64 to float32"],
     "shapes": "step",

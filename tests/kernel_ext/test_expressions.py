@@ -107,3 +107,41 @@ def test_times_of_an_expression_are_those_of_all_its_programs(terminal: Any) -> 
     terminal.run(NAMES)
     shown = terminal.run("%timings split(params, x)['y'].sum()")
     assert "expression is not jitted" in shown and "dot_general" in shown
+
+
+STATEFUL = """
+import functools
+class Trainer:
+    def __init__(self):
+        self.w, self.losses, self.count, self.inner = jnp.ones((8, 4)), [], {"calls": 0}, Inner()
+    @functools.partial(xs.jit, static_argnums=0)
+    def step(self, w, x): return w - 0.1 * xs.grad(loss)(w, x), loss(w, x)
+    def fit(self, x):
+        self.w, value = self.step(self.w, x)
+        self.inner.latest = value
+        self.losses.append(value)
+        self.count["calls"] += 1
+        return value
+class Inner: latest = None
+t, trainers = Trainer(), [Trainer()]
+w_before = t.w
+product = functools.partial(xs.jit(lambda w, x: x @ w), t.w)
+"""
+STATEFUL_QUESTIONS = ("%jaxpr t.fit(x)", "%timings t.fit(x)", "%values t.fit(x)", "%jaxpr trainers[0].fit(x) * 2")
+
+
+def test_questions_leave_objects_as_they_were(terminal: Any) -> None:
+    terminal.run(STATEFUL)
+    for line in STATEFUL_QUESTIONS:
+        terminal.run(line)
+    state = "[(a.losses, a.count, vars(a.inner)) for a in (t, *trainers)] + [t.w is w_before]"
+    assert "[([], {'calls': 0}, {}), ([], {'calls': 0}, {}), True]" in terminal.run(f"print({state})")
+    terminal.run("t.fit(x)")
+    assert "1 {'calls': 1}" in terminal.run("print(len(t.losses), t.count)")
+
+
+@pytest.mark.parametrize("call", ["t.step(t.w, x)", "product(x)", "functools.partial(t.step, t.w)(x)"])
+def test_jitted_methods_and_partials_of_jitted_functions_are_jitted(terminal: Any, call: str) -> None:
+    terminal.run(STATEFUL)
+    assert "not jitted" not in terminal.run(f"%timings {call}")
+    assert "name=" not in terminal.run(f"%jaxpr {call}")

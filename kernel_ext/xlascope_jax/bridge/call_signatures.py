@@ -10,7 +10,7 @@ from jax._src import core
 from jax._src import tree_util as internal_tree_util
 from jax._src.lib import jax_jit
 
-from xlascope.inspect.running.program_reader import ArgumentPath, Step, static_value, steps_of, type_of
+from xlascope.inspect.running.program_reader import ArgumentPath, ArgumentStep, static_value, steps_of, type_of
 
 
 class CallSignature(NamedTuple):
@@ -42,8 +42,12 @@ def describe_arguments(info: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
 
 def _iter_types(info: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Iterator[tuple[ArgumentPath, Any]]:
     static = {number % len(args) for number in info.static_argnums if -len(args) <= number < len(args)}
-    positional = [((Step(0), Step(number)), value, number in static) for number, value in enumerate(args)]
-    named = [((Step(1), Step(name)), value, name in info.static_argnames) for name, value in kwargs.items()]
+    positional = [
+        ((ArgumentStep(0), ArgumentStep(number)), value, number in static) for number, value in enumerate(args)
+    ]
+    named = [
+        ((ArgumentStep(1), ArgumentStep(name)), value, name in info.static_argnames) for name, value in kwargs.items()
+    ]
     for path, value, is_static in (*positional, *named):
         if is_static:
             yield path, static_value(value)

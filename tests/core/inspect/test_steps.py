@@ -17,7 +17,7 @@ from xlascope.inspect.running import profile_sampler
 from xlascope.inspect.running.called_programs import CalledPrograms
 from xlascope.inspect.running.interleaved_timing import WARM_UP_CALLS
 from xlascope.inspect.running.profile_sampler import Sampler
-from xlascope.inspect.running.program_reader import Step, choose_paths, static_value
+from xlascope.inspect.running.program_reader import ArgumentStep, choose_paths, static_value
 from xlascope.readers.hlo.schedules import read_schedules
 from xlascope.readers.profiles import read_profile
 from xlascope.xla.profiling.profiler_windows import Window
@@ -326,7 +326,7 @@ def test_programs_that_appear_later_are_told_apart_as_well() -> None:
 
 
 def test_arguments_that_tell_programs_apart() -> None:
-    x, y, n = (Step(0), Step(0)), (Step(0), Step(1)), (Step(0), Step(2))
+    x, y, n = (ArgumentStep(0), ArgumentStep(0)), (ArgumentStep(0), ArgumentStep(1)), (ArgumentStep(0), ArgumentStep(2))
     types = {1: {x: "a", y: "b"}, 2: {x: "a", y: "c"}, 3: {x: "d", y: "c", n: static_value(1)}}
     assert choose_paths(types) == [(x, False), (y, False)]
     assert choose_paths({1: {x: "a"}, 2: {x: "a"}}) == ()

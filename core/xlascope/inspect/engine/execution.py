@@ -14,7 +14,7 @@ from ...control.jit.trace_cache import iterate_traces
 from ...control.jit.trace_signature import TraceSignature
 from ...ir.jaxpr import ClosedJaxpr
 from ..running.engines import CallHook, DispatchListener, WatchedProgram
-from ..running.program_reader import ArgumentPath, Step, static_value, steps_of, type_of
+from ..running.program_reader import ArgumentPath, ArgumentStep, static_value, steps_of, type_of
 from .call_hooks import sampler_hook, set_sampler_hook
 from .held_arguments import EngineArgumentHolder
 from .traced_calls import cache_record, executables_of, jitted_of, rebuild_records, signatures_of, traces_of
@@ -96,8 +96,8 @@ def _types_of(signature: TraceSignature) -> dict[ArgumentPath, Any]:
         path = steps_of(keys)
         if path is not None:
             types[path] = type_of(avals[number])
-    types |= {(Step(0), Step(number)): static_value(static.value) for number, static in positional}
-    return types | {(Step(1), Step(name)): static_value(static.value) for name, static in named}
+    types |= {(ArgumentStep(0), ArgumentStep(number)): static_value(static.value) for number, static in positional}
+    return types | {(ArgumentStep(1), ArgumentStep(name)): static_value(static.value) for name, static in named}
 
 
 def _modules(program: ClosedJaxpr) -> tuple[str, ...]:

@@ -14,15 +14,15 @@ MAX_STORED_TYPES = 256
 _MISSING = "missing"
 
 
-class Step(NamedTuple):
-    """Step from a container to one of its elements: an item, or an attribute."""
+class ArgumentStep(NamedTuple):
+    """ArgumentStep from a container to one of its elements: an item, or an attribute."""
 
     key: Any
     is_attribute: bool = False
 
 
 #: Way from ``(args, kwargs)`` to an argument or a leaf of one.
-ArgumentPath = tuple[Step, ...]
+ArgumentPath = tuple[ArgumentStep, ...]
 
 
 class StaticValue(NamedTuple):
@@ -138,11 +138,11 @@ def steps_of(keys: Iterable[Any]) -> ArgumentPath | None:
     for key in keys:
         match type(key).__name__:
             case "SequenceKey":
-                steps.append(Step(key.idx))
+                steps.append(ArgumentStep(key.idx))
             case "DictKey":
-                steps.append(Step(key.key))
+                steps.append(ArgumentStep(key.key))
             case "GetAttrKey":
-                steps.append(Step(key.name, is_attribute=True))
+                steps.append(ArgumentStep(key.name, is_attribute=True))
             case _:
                 return None
     return tuple(steps)
