@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-from collections import OrderedDict, defaultdict
+import sys
 from collections.abc import Callable, Mapping
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,9 @@ _FETCHING_FUNCTIONS = {"bool", "complex", "float", "int", "print"}
 _FETCHING_LIBRARY_FUNCTIONS = {"asarray", "array", "block_until_ready", "device_get"}
 _FETCHING_METHODS = {"block_until_ready", "item", "tolist"}
 
+_NUMBERS = (bool, int, float, complex, np.generic)
+#: Functions that take a tree apart, by their modules: those that this process has imported are asked.
+_TREE_FUNCTIONS = {"xlascope.tree": "leaves", "jax.tree_util": "tree_leaves"}
 #: The name in syntax trees of :func:`name_expression`.
 NAMING_FUNCTION = "__xlascope_expression__"
 
@@ -189,19 +193,23 @@ def _is_array(value: Any) -> bool:
 
 def _can_be_operand(value: Any) -> bool:
     """Return whether a value is an array, or a container of arrays in which is nothing but these and numbers."""
-    return _is_array(value) or (_is_container(value) and _count_arrays(value) > 0)
-
-
-def _is_container(value: Any) -> bool:
-    """Return whether a value is a container that any library for arrays takes apart."""
-    is_dict = type(value) in (dict, OrderedDict, defaultdict) and len({type(key) for key in value}) <= 1
-    return is_dict or type(value) in (list, tuple) or (isinstance(value, tuple) and hasattr(value, "_fields"))
-
-
-def _count_arrays(value: Any) -> float:
-    """Return the number of arrays in a container; -inf if there is something else than arrays, numbers and None."""
-    if _is_container(value):
-        return sum(_count_arrays(item) for item in (value.values() if isinstance(value, dict) else value))
     if _is_array(value):
-        return 1
-    return 0 if value is None or isinstance(value, (bool, int, float, complex, np.generic)) else float("-inf")
+        return True
+    if isinstance(value, (type, ModuleType, FunctionType)):
+        return False
+    leaves = _leaves(value)
+    return any(map(_is_array, leaves)) and all(_is_array(leaf) or isinstance(leaf, _NUMBERS) for leaf in leaves)
+
+
+def _leaves(value: Any) -> list[Any]:
+    """Return what is in a container of any kind that a library for arrays takes apart, in each library that is here."""
+    for name, function in _TREE_FUNCTIONS.items():
+        try:
+            leaves = getattr(sys.modules[name], function)(value)
+        except Exception:  # the library is not here, or it cannot take the value apart: keys that have no order
+            continue
+        if len(leaves) != 1 or leaves[0] is not value:
+            return list(leaves)
+    if type(value) is dict:
+        return [leaf for item in value.values() for leaf in _leaves(item)]
+    return [leaf for item in value for leaf in _leaves(item)] if type(value) in (list, tuple) else [value]

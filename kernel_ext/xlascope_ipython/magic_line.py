@@ -195,7 +195,9 @@ def _explain_no_call(expression: str, calls: Sequence[ast.expr], names: Mapping[
         return " (%diff compares two; in parentheses they are asked about as one)"
     try:
         (statement,) = ast.parse(expression).body
-    except (SyntaxError, ValueError):
+    except SyntaxError as error:
+        return f" ({error.msg})" if expression else ""
+    except ValueError:  # several statements, or none
         return ""
     if isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
         return " (without the assignment)"

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 NAMES = """
+import dataclasses, functools
 params = {"w": jnp.ones((8, 4)), "layers": [jnp.ones(4), jnp.ones(4)]}
 class model: w, rate = jnp.ones((8, 4)), 0.5
 key = xs.random.key(0)
@@ -15,6 +16,14 @@ def f(x): return jnp.sin(x) * 2
 class Net:
     def __init__(self, n): self.w = jnp.ones((8, n))
     def apply(self, p, x): return x @ p["w"] + self.w.sum()
+@functools.partial(xs.tree_util.register_dataclass, data_fields=["w", "step"], meta_fields=["name"])
+@dataclasses.dataclass
+class State:
+    w: object
+    step: int = 0
+    name: str = "adam"
+    def __call__(self, x): return x @ self.w
+state, states = State(jnp.ones((8, 4))), {"now": [State(jnp.ones((8, 4)))], "before": None}
 fns, s = {"f": f}, xs.ShapeDtypeStruct((16, 8), jnp.float32)
 """
 #: An expression, its parameters' types, and an operation of its program.
@@ -56,6 +65,9 @@ EXPRESSIONS = {
     "sum(f(x).sum() for _ in range(2))": ("f32[16,8]", "sin"),
     "sum(v.sum() for v in params['layers'])": ("f32[4] b:f32[4]", "reduce_sum"),
     "f(x) if len(fns) else loss(w, x)": ("f32[16,8] b:f32[8,4]", "sin"),
+    "(x @ state.w).sum()": ("f32[16,8] b:f32[8,4]", "dot_general"),
+    "state(x).sum()": ("f32[8,4] b:i32[] c:f32[16,8]", "dot_general"),
+    "(lambda a: a['now'][0](x))(states).sum()": ("f32[16,8] b:f32[8,4] c:i32[]", "dot_general"),
     "(lambda a: a + 1)(x)": ("f32[16,8]", "add"),
     "(f(x) * 2).sum(), ": ("f32[16,8]", "reduce_sum"),
     # Conversions to Python are no part of it.
@@ -72,6 +84,8 @@ NO_QUESTIONS = {
     "%jaxpr lambda x: x + 1": "(call it: (lambda …)(x))",
     "%jaxpr y = f(x)": "(without the assignment)",
     "%jaxpr x": "got 'x'. Example",
+    "%jaxpr f(x": "got 'f(x' ('(' was never closed). Example",
+    "%jaxpr f(x); f(x)": "got 'f(x); f(x)'. Example",
     "%timings f(s)": "%timings: f cannot be timed: there are shapes and no values among the arguments (fusions and",
     "%timings loss(w, s)": "%timings: loss cannot be timed: there are shapes",
     "%timings f(s).sum()": "%timings: expression cannot be timed: there are shapes",

@@ -82,7 +82,8 @@ def bind_jitted(query: Query) -> Query:
     >>> bind_jitted(Query(functools.partial(max, 1), (2,), {})).args
     (2,)
     """
-    function, args, kwargs = query
+    function: Any = query.function
+    args, kwargs = query.args, query.kwargs
     while isinstance(function, (functools.partial, types.MethodType)):
         if isinstance(function, types.MethodType):
             function, args = function.__func__, (function.__self__, *args)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from .engines import ExecutionEngine, WatchedProgram
+
+_log = logging.getLogger(__name__)
 
 #: Most programs of a function whose calls are told apart.
 MAX_PROGRAMS = 16
@@ -61,18 +64,22 @@ class ProgramReader:
         self._is_stale = True
 
     def disable(self) -> None:
-        """Read no more: two programs have the same types."""
+        """Read no more, until the function has another program: two programs have the same types."""
         self._reads, self._is_stale = (), False
 
-    @property
-    def is_reading(self) -> bool:
-        """Return whether the programs of the function so far differ in the types of arguments."""
-        if self._is_stale:
-            self._learn_programs()
-        return bool(self._reads)
-
     def read(self, arguments: Any) -> FunctionProgram | None:
-        """Return the program that a call with the arguments ``(args, kwargs)`` runs, None if that is not known."""
+        """Return the program that a call with the arguments ``(args, kwargs)`` runs, None if that is not known.
+
+        It raises nothing: it is called within the user's calls.
+        """
+        try:
+            return self._read(arguments)
+        except Exception:  # of an argument that is an object of the user's
+            _log.debug("the programs of a function are not told apart", exc_info=True)
+            self.disable()
+            return None
+
+    def _read(self, arguments: Any) -> FunctionProgram | None:
         if self._is_stale:
             self._learn_programs()
         if not self._reads:
@@ -82,8 +89,6 @@ class ProgramReader:
             return self._known[types]
         except KeyError:
             return self._find(types, arguments)
-        except TypeError:  # the value of a static argument was changed into one without a hash
-            return None
 
     def _find(self, types: Hashable, arguments: Any) -> FunctionProgram | None:
         number = self._engine.find_program(self._function, arguments)
@@ -148,7 +153,7 @@ def steps_of(keys: Iterable[Any]) -> ArgumentPath | None:
     return tuple(steps)
 
 
-def type_of(x: Any) -> Hashable:
+def type_of(x: Any) -> Any:
     """Return the shape and dtype of an array, and whether its type is weak; the type of any other object."""
     try:
         return x.shape, x.dtype, getattr(x, "weak_type", False)

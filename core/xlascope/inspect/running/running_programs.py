@@ -155,10 +155,10 @@ class RunningPrograms:
     def _learn_lines(self) -> None:
         """Add the lines that called operations to their programs."""
         while self._noted_lines:
-            function, program, *line = self._noted_lines.popleft()
+            function, program, file, line = self._noted_lines.popleft()
             programs = [item.number for item in self._programs_of(function)] if program is None else [program]
             if len(programs) == 1 and programs[0] in self.tallies:
-                self.tallies[programs[0]].lines[line[0], line[1]] = None
+                self.tallies[programs[0]].lines[file, line] = None
 
     def _learn_called_programs(self) -> None:
         """Add what was noted of calls to their functions."""
