@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
+
+from .user_location import is_installed
 
 #: Most objects whose attributes are restored: those that are named, and those that are attributes of them.
 MAX_OBJECTS = 200
@@ -49,10 +52,16 @@ def _find_objects(values: Iterable[Any]) -> list[Any]:
 
 
 def _has_state(value: Any) -> bool:
-    """Return whether a value is an object with attributes of its own that is no array and no function."""
-    if isinstance(value, _WITHOUT_STATE) or hasattr(value, "__wrapped__") or hasattr(value, "dtype"):
+    """Return whether a value is an object of one of the user's classes that has attributes; no array, no function."""
+    if isinstance(value, _WITHOUT_STATE) or not _is_of_user(type(value)):
         return False
-    return type(getattr(value, "__dict__", None)) is dict
+    return type(getattr(value, "__dict__", None)) is dict and not hasattr(value, "dtype")
+
+
+def _is_of_user(kind: type) -> bool:
+    """Return whether a class is defined in the program, not in an installed library, whose objects are left alone."""
+    file = getattr(sys.modules.get(kind.__module__), "__file__", None)
+    return kind.__module__ == "__main__" if file is None else not is_installed[file]
 
 
 def _is_same(attributes: Mapping[str, Any], before: Mapping[str, Any]) -> bool:

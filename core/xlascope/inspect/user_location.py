@@ -25,7 +25,7 @@ class _IsInstalled(FastLRUCache[str, bool]):
         return self.insert(file, is_library[file] or of_python or any(folder in file for folder in _INSTALLED))
 
 
-_is_installed = _IsInstalled(4096)
+is_installed = _IsInstalled(4096)
 
 
 #: Parts of the paths of packages that run cells: where their frames lead to none of a cell, they work for themselves.
@@ -40,7 +40,7 @@ def find_user_frame(frame: Any) -> Any:
     outside, is_in_shell = None, False
     while frame is not None:
         file = frame.f_code.co_filename
-        if not _is_installed[file]:
+        if not is_installed[file]:
             return frame
         if outside is None and not is_library[file]:
             outside = frame
