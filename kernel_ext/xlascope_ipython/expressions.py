@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from .last_call import is_jitted
+
 #: Expressions besides calls that compute something.
 OPERATIONS = (ast.BinOp, ast.UnaryOp, ast.Compare, ast.Subscript)
 #: Expressions that compute something if a part of them does.
@@ -68,7 +70,7 @@ def as_call(node: ast.expr, names: Mapping[str, Any]) -> ast.Call:
     '__xlascope_expression__(lambda p, x: f(p, x)[0].sum())(p, x)'
     """
     node = _without_fetches(node, names)
-    if isinstance(node, ast.Call) and not _is_method_of_result(node, names) and not _takes_generator(node):
+    if isinstance(node, ast.Call) and not _is_whole_expression(node, names):
         return node
     references = _ArrayReferences(node, names)
     body = references.visit(node)
@@ -155,6 +157,33 @@ def _is_traceable(function: Any) -> bool:
 def _is_method_of_result(call: ast.Call, names: Mapping[str, Any]) -> bool:
     """Return whether a call is one of a method of an array, or of what another expression computes."""
     return isinstance(call.func, ast.Attribute) and _starts_with_result(call.func.value, names)
+
+
+def _is_whole_expression(call: ast.Call, names: Mapping[str, Any]) -> bool:
+    """Return whether a call is asked about as an expression, not as a call of its function with its arguments."""
+    return _is_method_of_result(call, names) or _takes_generator(call) or _takes_settings(call, names)
+
+
+def _takes_settings(call: ast.Call, names: Mapping[str, Any]) -> bool:
+    """Return whether an argument is a container of arrays and of what cannot be an operand, such as text.
+
+    Only a function that is not jitted can be called so.
+    """
+    if is_jitted(_deref(call.func, names)):
+        return False
+    arguments = [*call.args, *(keyword.value for keyword in call.keywords)]
+    return any(_is_display_with_text(node) or _is_mixed(_leaves(_deref(node, names))) for node in arguments)
+
+
+def _is_display_with_text(node: ast.expr) -> bool:
+    """Return whether an expression is a dict, list or tuple with a text among its elements."""
+    elements = node.values if isinstance(node, ast.Dict) else getattr(node, "elts", [])
+    return any(isinstance(element, ast.Constant) and isinstance(element.value, str) for element in elements)
+
+
+def _is_mixed(leaves: list[Any]) -> bool:
+    are_operands = {_is_array(leaf) or isinstance(leaf, _NUMBERS) for leaf in leaves}
+    return len(are_operands) == 2 and any(map(_is_array, leaves))
 
 
 def _takes_generator(call: ast.Call) -> bool:

@@ -24,6 +24,8 @@ class State:
     name: str = "adam"
     def __call__(self, x): return x @ self.w
 state, states = State(jnp.ones((8, 4))), {"now": [State(jnp.ones((8, 4)))], "before": None}
+settings = {"name": "tanh", "scale": 2.0, "w": jnp.ones((8, 4))}
+def configured(c, x): return getattr(jnp, c["name"])(x @ c["w"]) * c["scale"]
 fns, s = {"f": f}, xs.ShapeDtypeStruct((16, 8), jnp.float32)
 """
 #: An expression, its parameters' types, and an operation of its program.
@@ -68,6 +70,7 @@ EXPRESSIONS = {
     "(x @ state.w).sum()": ("f32[16,8] b:f32[8,4]", "dot_general"),
     "state(x).sum()": ("f32[8,4] b:i32[] c:f32[16,8]", "dot_general"),
     "(lambda a: a['now'][0](x))(states).sum()": ("f32[16,8] b:f32[8,4] c:i32[]", "dot_general"),
+    "configured({'name': 'tanh', 'scale': 2, 'w': w}, x)": ("f32[8,4] b:f32[16,8]", "tanh"),
     "(lambda a: a + 1)(x)": ("f32[16,8]", "add"),
     "(f(x) * 2).sum(), ": ("f32[16,8]", "reduce_sum"),
     # Conversions to Python are no part of it.
@@ -101,6 +104,11 @@ def test_an_expression_is_a_function_of_its_arrays(terminal: Any, expression: st
     shown = terminal.run(f"%jaxpr --text {expression}")
     assert f"lambda ; a:{parameters}. let" in shown
     assert operation in shown
+
+
+def test_settings_beside_arrays_stay_in_the_function(terminal: Any) -> None:
+    terminal.run(NAMES)
+    assert "{ lambda a:f32[8,4]; b:f32[16,8]. let" in terminal.run("%jaxpr --text configured(settings, x)")
 
 
 def test_what_an_expression_lacks_is_said_as_python_does(terminal: Any) -> None:
