@@ -6,20 +6,21 @@ import ast
 import json
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell
 
-from xlascope.inspect import Inspection, call
+from xlascope.inspect import Inspection, QuestionError, call
 from xlascope.inspect.files import check_suffix
 from xlascope.inspect.inspection_scope import inspection
+from xlascope.inspect.restored_objects import attributes_restored
 from xlascope.records.plain import plain, plain_lines
 
 from .cell_titles import cell_number
-from .expressions import as_call, computes
+from .expressions import NAMING_FUNCTION, as_call, computes, find_named_values, name_expression
 from .last_call import last_call
 
 _FUNCTION_NAME, _CALL_NAME = "__xlascope_question__", "__xlascope_call__"
@@ -82,7 +83,7 @@ def parse(line: str, grammar: Grammar, shell: InteractiveShell, before: str = ""
     if not expression and grammar.calls == 1 and (expression := last_call(shell)) and "json" not in options:
         print(" ".join([f"%{grammar.magic}", *before.split(), *line.split(), expression]))
         options["implied"] = True
-    _check_calls(expression, grammar)
+    _check_calls(expression, grammar, shell.user_ns)
     return Question(expression, options)
 
 
@@ -117,7 +118,10 @@ def ask(
 
     ``function`` is called with the function and the arguments of the question's call, and returns the answer.
     """
-    inspection = evaluate(question.expression, function, shell)
+    try:
+        inspection = evaluate(question.expression, function, shell)
+    except QuestionError as error:
+        raise UsageError(f"%{grammar.magic}: {error}") from None
     return apply_output_options(inspection, question, grammar)
 
 
@@ -163,23 +167,46 @@ def _consume_option(match: re.Match[str], options: dict[str, Any], expression: s
 
 
 def _parse_calls(expression: str) -> list[ast.expr]:
+    """Return the expressions of a line that compute something, between commas; none if one of them does not."""
     try:
         parsed = ast.parse(expression, mode="eval").body
+        listed = ast.parse(f"[{expression}\n]", mode="eval").body
     except (SyntaxError, ValueError):
         return []
-    nodes = parsed.elts if isinstance(parsed, ast.Tuple) and not expression.startswith("(") else [parsed]
+    is_listed = isinstance(listed, ast.List) and len(listed.elts) > 1  # a tuple in parentheses is one expression
+    nodes = parsed.elts if isinstance(parsed, ast.Tuple) and is_listed else [parsed]
     return nodes if all(map(computes, nodes)) else []
 
 
-def _check_calls(expression: str, grammar: Grammar) -> None:
+def _check_calls(expression: str, grammar: Grammar, names: Mapping[str, Any]) -> None:
     calls = _parse_calls(expression)
     if len(calls) == grammar.calls:
         return
     received = f"got {plain(expression, 60)!r}" if expression else "got nothing"
+    hint = _explain_no_call(expression, calls, names)
     if grammar.calls == 1:
-        hint = " (%diff compares two)" if len(calls) == 2 else ""
         raise grammar.usage_error(f"takes one call of a function, {received}{hint}")
-    raise grammar.usage_error(f"takes two calls of functions with a comma between them, {received}")
+    raise grammar.usage_error(f"takes two calls of functions with a comma between them, {received}{hint}")
+
+
+def _explain_no_call(expression: str, calls: Sequence[ast.expr], names: Mapping[str, Any]) -> str:
+    """Return in parentheses what to write instead of an expression that is not one call, ``""`` if that is unclear."""
+    if len(calls) > 1:
+        return " (%diff compares two; in parentheses they are asked about as one)"
+    try:
+        (statement,) = ast.parse(expression).body
+    except SyntaxError as error:
+        return f" ({error.msg})" if expression else ""
+    except ValueError:  # several statements, or none
+        return ""
+    if isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
+        return " (without the assignment)"
+    value = statement.value if isinstance(statement, ast.Expr) else None
+    if isinstance(value, ast.Lambda):
+        return " (call it: (lambda …)(x))"
+    if isinstance(value, ast.Name) and callable(names.get(value.id)):
+        return f" (call it: {value.id}(…))"
+    return ""
 
 
 def evaluate(expression: str, function: Callable[..., Inspection], shell: InteractiveShell) -> Inspection:
@@ -189,16 +216,18 @@ def evaluate(expression: str, function: Callable[..., Inspection], shell: Intera
     and its arguments are evaluated once, as part of the inspection: no strip shows what they compute.
     """
     tree = ast.parse(expression, mode="eval")
-    if computes(tree.body):
+    nodes = _parse_calls(expression)
+    if len(nodes) == 1:
         tree.body = _as_argument_of(as_call(tree.body, shell.user_ns), _FUNCTION_NAME)
     else:
-        assert isinstance(tree.body, ast.Tuple)
-        calls = [_as_argument_of(as_call(node, shell.user_ns), _CALL_NAME) for node in tree.body.elts]
+        calls = [_as_argument_of(as_call(node, shell.user_ns), _CALL_NAME) for node in nodes]
         name = ast.copy_location(ast.Name(_FUNCTION_NAME, ast.Load()), tree.body)
         tree.body = ast.copy_location(ast.Call(name, list[ast.expr](calls), []), tree.body)
     file = shell.compile.cache(expression, cell_number(shell))
-    with inspection():
-        result = eval(compile(tree, file, "eval"), shell.user_ns, {_FUNCTION_NAME: function, _CALL_NAME: call})
+    functions = {_FUNCTION_NAME: function, _CALL_NAME: call, NAMING_FUNCTION: name_expression}
+    named_values = find_named_values(ast.parse(expression, mode="eval").body, shell.user_ns)
+    with inspection(), attributes_restored(named_values):
+        result = eval(compile(tree, file, "eval"), shell.user_ns, functions)
     assert isinstance(result, Inspection)
     return result
 

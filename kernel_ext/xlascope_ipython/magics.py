@@ -122,10 +122,11 @@ def _make_question_magic(
     extra_help = {"fusions": _WHY_HELP, "jaxpr": _KEPT_HELP}.get(name, "")
     magic.__doc__ = f"""%{name} [--text] [--json] [--save FILE]{where} f(x): {description}.
 
-    The arguments are evaluated once; without a call it is the last one of a jitted function in a cell. ``--text``
-    prints text instead of a picture, ``--json`` prints the records as JSON. ``--save FILE`` writes what the file's
-    suffix says: ``.json`` the records, for ``%scope open FILE``; ``.html`` the panel for any browser; ``.svg`` and
-    ``.png`` the picture; ``.dot`` and ``.pdf`` the graph; ``.txt`` the text.
+    The arguments are evaluated once; ``f(x).sum()``, ``x @ w`` and other expressions are asked about as a whole.
+    Without a call it is the last one of a jitted function in a cell. ``--text`` prints text instead of a picture,
+    ``--json`` prints the records as JSON. ``--save FILE`` writes what the file's suffix says: ``.json`` the records,
+    for ``%scope open FILE``; ``.html`` the panel for any browser; ``.svg`` and ``.png`` the picture; ``.dot`` and
+    ``.pdf`` the graph; ``.txt`` the text.
     The same from a script: ``xlascope.inspect.{name}(f, x)``.
     {extra_help}"""
     return magic

@@ -66,6 +66,17 @@ def notebook():
     return {"failed": failed, "for our engine": for_our_engine()}
 
 
+class Model:
+    """Object with a jitted method."""
+
+    def __init__(self, jax, jnp):
+        self.sine = jnp.sin
+        type(self).step = jax.jit(type(self).step, static_argnums=0)
+
+    def step(self, x):
+        return self.sine(x)
+
+
 def questions():
     import jax
     import jax.numpy as jnp
@@ -107,6 +118,11 @@ def questions():
         "no call": refused(lambda: inspect.timings(found)),
         "plain": inspect.explore(lambda x: jnp.sin(x) * 2.0, x).records[0].jaxpr.equations[0].operation,
         "eager": [inspect.timings(plain, x).eager.operations, inspect.timings(step, p, x).eager],
+        "bound": [inspect.timings(each).eager for each in (partial(step, p, x), partial(Model(jax, jnp).step, x))],
+        "text": inspect.explore(lambda x, name: getattr(jnp, name)(x), x, "sin")
+        .records[0]
+        .jaxpr.equations[0]
+        .operation,
         "cannot": inspect.timings(lambda x: x if x.sum() > 0 else -x, x).eager.cannot_jit.partition(":")[0],
         "narrowed": [each.rule for each in inspect.doctor(rounded, numpy.linspace(0, 1, 500)).diagnosis.findings],
         "shapes": inspect.explore(step, p, jax.ShapeDtypeStruct((8, 64), "float32")).records[0].function,
@@ -279,6 +295,47 @@ def counted():
     }
 
 
+def by_turns():
+    """Calls of functions that have two programs, by turns: how many of each are counted, and how many there were."""
+    import jax
+    import jax.numpy as jnp
+    import numpy
+
+    undo = xlascope_jax.install()
+    x, other, w = jnp.ones((30, 3)), jnp.ones((20, 3)), jnp.ones(4)
+    alternatives = {
+        "shapes": ((x, 2), (other, 2)),
+        "static values": ((x, 2), (x, 3)),
+        "scalars": ((1, 2), (1.0, 2)),
+        "NumPy's dtypes": ((numpy.ones(3), 2), (numpy.ones(3, "int64"), 2)),
+        "weak types": ((jnp.ones(()), 2), (jnp.asarray(1.0), 2)),
+        "items": (({"w": w, "x": [x]}, 2), ({"w": w, "x": [other]}, 2)),
+        "structures": (({"w": w}, 2), ({"w": w, "x": x}, 2)),
+    }
+    rows = {}
+    for kind, (first, second) in alternatives.items():
+        power = jax.jit(lambda x, n: jax.tree.map(lambda leaf: leaf**n, x), static_argnums=1)
+        power(*first), power(*second)
+        rows[kind] = [
+            count_calls(power, [first if begins else second for begins in sequence])
+            for sequence in ([True] * 40, [False] * 3 + [True], [True, False] * 60, ([True] * 7 + [False]) * 8)
+        ]
+    undo()
+    return rows
+
+
+def count_calls(function, sequence):
+    """Make calls with these arguments; return how many are counted of each program, and notes that say otherwise."""
+    import jax
+
+    seen = []
+    with Sampler(emit=seen.append, windows=False):
+        for arguments in sequence:
+            jax.block_until_ready(function(*arguments))
+    last = {each.program: each for each in of(records.Executed, seen)}
+    return [last[number].calls for number in sorted(last)] + [note for each in last.values() for note in each.notes]
+
+
 def from_the_disk():
     """The second of two processes: what the first compiled is loaded."""
     xlascope_jax.install()
@@ -356,6 +413,7 @@ ROWS = {
     "beside ours": beside_ours,
     "counted": counted,
     "unknown": counted,
+    "by turns": by_turns,
     "disk": from_the_disk,
     "retraced": retraced,
 }

@@ -42,6 +42,8 @@ QUESTIONS = {
     "no call": "QuestionError: of this program of jax no call is known now",
     "plain": "sin",
     "eager": [3, None],
+    "bound": [None, None],
+    "text": "sin",
     "cannot": "TracerBoolConversionError",
     "narrowed": ["float64 to float32"],
     "shapes": "step",
@@ -123,6 +125,12 @@ def test_all_calls_are_counted() -> None:
     assert all(calls == 30 for _, calls in rows["calls"])
     assert rows["unwatched"] == UNWATCHED
     assert rows["labels"]
+
+
+def test_calls_by_turns_are_of_the_programs_that_their_arguments_have() -> None:
+    rows, _ = asked("by turns")
+    assert len(rows) == 7
+    assert rows == {kind: [[40], [1, 3], [60, 60], [56, 8]] for kind in rows}
 
 
 def test_a_jax_that_was_not_tried_shows_kernels_and_says_so() -> None:

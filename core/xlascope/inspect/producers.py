@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 import sys
+import types
 from collections.abc import Callable, Iterator
 from functools import cache
 from importlib.metadata import EntryPoint
@@ -13,6 +15,7 @@ from ..bootstrap import get_engine, is_started
 from ..entry_points import find_entry_points
 from .inspection_scope import inspection
 from .program import Program
+from .restored_objects import attributes_restored, find_referenced_values
 from .written_call import WrittenCall
 
 _log = logging.getLogger(__name__)
@@ -71,6 +74,25 @@ def call(fun: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Query:
     return Query(fun, args, kwargs)
 
 
+def bind_jitted(query: Query) -> Query:
+    """Return the call of a jitted method, or of a partial of a jitted function, as one of the jitted function itself.
+
+    The question is about its program, which was jitted by the user. Any other call is returned as it is.
+
+    >>> bind_jitted(Query(functools.partial(max, 1), (2,), {})).args
+    (2,)
+    """
+    function: Any = query.function
+    args, kwargs = query.args, query.kwargs
+    while isinstance(function, (functools.partial, types.MethodType)):
+        if isinstance(function, types.MethodType):
+            function, args = function.__func__, (function.__self__, *args)
+        else:
+            function, args, kwargs = function.func, (*function.args, *args), {**function.keywords, **kwargs}
+    is_jitted = all(callable(getattr(function, name, None)) for name in ("lower", "trace"))
+    return Query(function, args, kwargs) if is_jitted else query
+
+
 def program_of(fun: Subject, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Program:
     """Return the program to inspect: ``fun`` itself if it is one, else that of the call ``fun(*args, **kwargs)``.
 
@@ -81,8 +103,8 @@ def program_of(fun: Subject, args: tuple[Any, ...] = (), kwargs: dict[str, Any] 
         if args or kwargs:
             raise TypeError("a program takes no arguments: it has its own. Example: inspect.why(program)")
         return fun
-    query = fun if isinstance(fun, Query) else Query(fun, args, kwargs or {})
-    with inspection():
+    query = bind_jitted(fun if isinstance(fun, Query) else Query(fun, args, kwargs or {}))
+    with inspection(), attributes_restored(find_referenced_values(query.function, query.args)):
         return next(program for producer in _producers() if (program := producer.program(query)) is not None)
 
 
@@ -95,7 +117,7 @@ def written_call_of(
     """
     if isinstance(fun, Program):
         return None
-    query = fun if isinstance(fun, Query) else Query(fun, args, kwargs or {})
+    query = bind_jitted(fun if isinstance(fun, Query) else Query(fun, args, kwargs or {}))
     calls = (producer.written_call(query) for producer in _producers() if hasattr(producer, "written_call"))
     call = next((call for call in calls if call is not None), None)
     return call if isinstance(call, WrittenCall) else None

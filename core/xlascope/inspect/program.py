@@ -29,6 +29,11 @@ from .stablehlo_names import trace_from_names
 #: The reason for a program without a call.
 NO_CALL_REASON = "of this program only StableHLO is known, and no call"
 
+#: Why a call with an argument that was donated or deleted cannot be run; the argument's name stands before it.
+DELETED = (
+    "was donated to an earlier call or deleted, and has no values any more: ask with a new array, or copy it before "
+    "that call, as in jnp.copy(x)"
+)
 
 #: The reason for a program whose values are not known.
 NO_VALUES_REASON = (

@@ -115,6 +115,8 @@ def timings(fun: Subject, /, *args: Any, **kwargs: Any) -> Timings:
             raise
         return _time_as_written(written, error)
     program.host.check_callable()
+    if reason := program.host.unmeasured():
+        raise QuestionError(f"{program.record.function} cannot be timed: {reason} (fusions and memory run nothing)")
     records: list[Record] = [program.record, *program.compiled()]
     records += program.host.measured(text.first_record(Compiled, records))
     if written is None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from types import FunctionType, ModuleType
 from typing import Any
 
 import jax
+import numpy as np
 from jax import tree_util
 
 from xlascope.inspect.producers import Query
@@ -17,9 +19,37 @@ def lowerable_function(query: Query) -> Any:
     if hasattr(function, "lower") and not hasattr(function, "_jitted"):
         return function
     leaves = tree_util.tree_leaves((query.args, query.kwargs))
-    if any(isinstance(leaf, jax.Array) and _is_jax_object(getattr(leaf, "aval", None)) for leaf in leaves):
-        return jax.jit(function)
-    return jax.jit(function) if _computes_with_jax(function) else None
+    has_arrays = any(isinstance(leaf, jax.Array) and _is_jax_object(getattr(leaf, "aval", None)) for leaf in leaves)
+    return _jit_for_call(query) if has_arrays or _computes_with_jax(function) else None
+
+
+def _jit_for_call(query: Query) -> Any:
+    """Return the function of a call, jitted; arguments that cannot be arrays, such as text, are static."""
+    return jax.jit(
+        query.function,
+        static_argnums=tuple(number for number, value in enumerate(query.args) if _is_static(value)),
+        static_argnames=tuple(name for name, value in query.kwargs.items() if _is_static(value)),
+    )
+
+
+def _is_static(value: Any) -> bool:
+    """Return whether an argument has a hash, and nothing in it can be an operand."""
+    leaves = tree_util.tree_leaves(value)
+    return bool(leaves) and not any(map(_is_operand, leaves)) and isinstance(value, Hashable) and _has_hash(value)
+
+
+def _is_operand(leaf: Any) -> bool:
+    is_array = not isinstance(leaf, type) and hasattr(leaf, "shape") and hasattr(leaf, "dtype")
+    is_number = isinstance(leaf, (bool, int, float, complex, np.generic))
+    return is_array or is_number or hasattr(leaf, "__jax_array__")
+
+
+def _has_hash(value: Hashable) -> bool:
+    try:
+        hash(value)
+    except TypeError:  # of something in it
+        return False
+    return True
 
 
 def _is_jax_object(x: Any) -> bool:

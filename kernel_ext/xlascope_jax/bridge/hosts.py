@@ -14,7 +14,7 @@ from xlascope.inspect import Host, QuestionError
 from xlascope.inspect.inspection_scope import inspection
 from xlascope.inspect.narrowed_arguments import find_narrowed
 from xlascope.inspect.producers import Query
-from xlascope.inspect.program import CapturedValue, ComparedOutputs, ProbedRun, Variant
+from xlascope.inspect.program import DELETED, CapturedValue, ComparedOutputs, ProbedRun, Variant
 from xlascope.inspect.running.measurement import measure
 from xlascope.records.values import Position
 from xlascope.xla.system.device_names import device_name
@@ -153,12 +153,7 @@ class JaxCallHost(JaxProgramHost):
         if any(isinstance(leaf, jax.ShapeDtypeStruct) for _, leaf in leaves):
             return "there are shapes and no values among the arguments"
         deleted = [_argument_name(path) for path, leaf in leaves if isinstance(leaf, jax.Array) and leaf.is_deleted()]
-        if not deleted:
-            return ""
-        return (
-            f"{deleted[0]} was donated to an earlier call or deleted, and has no values any more: ask with a new "
-            "array, or copy it before that call, as in jnp.copy(x)"
-        )
+        return f"{deleted[0]} {DELETED}" if deleted else ""
 
     def runner(self) -> Callable[[], None]:
         """Return a function that makes the call and waits for results; arguments are copied if some are donated."""

@@ -54,6 +54,10 @@ class KernelRuns:
         """Return None: it is not known which program a call found in jax's cache."""
         return None
 
+    def argument_types(self, key: Any) -> Mapping[int, Mapping[Any, Any]]:
+        """Return nothing: which arguments a program was traced for is not known."""
+        return {}
+
     def records_of(self, number: int) -> Iterable[records.Record]:
         """Return the records of the program with a number, a trace without equations and its kernels, if known."""
         entry = self.live_executables.of_number(number)

@@ -17,6 +17,8 @@ from xlascope import records
 from xlascope.readers.memory.wire_format import read_text_and_number
 from xlascope.xla.materialization import Materialization
 
+from .call_signatures import TracedArguments
+
 #: The protobuf fields of a serialized HLO module that hold its name and its number, as profiles contain them.
 _NAME_FIELD, _ID_FIELD = 1, 5
 
@@ -58,8 +60,9 @@ class ProgramEntry:
     lowered, while it exists; ``closed_ref()`` is the same with its constants, ``unpruned_ref()`` the one that jax
     traced, from which it dropped unused arguments. ``operands`` says which of its constants and inputs the executable
     takes (None if unknown). ``is_trace_queued`` says that its trace is published, or will be soon. ``answer_cache``
-    holds results of questions. A detached program has ``options``, XLA's flags in addition to those of its function,
-    and ``materialized``, the values that are behind barriers.
+    holds results of questions. ``traced_arguments`` are those of the calls that were traced to it. A detached program
+    has ``options``, XLA's flags in addition to those of its function, and ``materialized``, the values that are behind
+    barriers.
     """
 
     number: int
@@ -81,6 +84,7 @@ class ProgramEntry:
     unpruned_ref: Callable[[], Any] = _return_none
     options: tuple[tuple[str, Any], ...] = ()
     materialized: Materialization = field(default_factory=Materialization)
+    traced_arguments: list[TracedArguments] = field(default_factory=list)
 
     @property
     def is_trace_pending(self) -> bool:

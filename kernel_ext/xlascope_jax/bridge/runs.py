@@ -10,7 +10,9 @@ from jax._src.interpreters import pxla
 from xlascope import records
 from xlascope.inspect.running.engines import ArgumentHolder
 from xlascope.inspect.running.engines import WatchedProgram as Running
+from xlascope.inspect.running.program_reader import ArgumentPath
 
+from .call_signatures import signature_of
 from .held_arguments import JaxArgumentHolder
 from .jax_compat import ClosedJaxpr
 from .kernel_runs import KernelRuns, as_running_programs
@@ -39,6 +41,27 @@ class JaxRuns(KernelRuns):
         if isinstance(key, ProgramEntry):
             return as_running_programs([key])
         return as_running_programs(self._programs.of_function(key._fun)) or super().programs(key)
+
+    def find_program(self, key: Any, arguments: Any) -> int | None:
+        """Return the number of the program whose traced call had arguments like those of a call; None of two such."""
+        if isinstance(key, ProgramEntry):
+            return key.number
+        try:
+            args, kwargs = arguments
+            signature = signature_of(key._jit_info, args, kwargs or {})
+        except Exception:  # arguments that were deleted since, or another version of jax
+            return None
+        numbers = [
+            entry.number
+            for entry in self._programs.of_function(key._fun)
+            if any(traced.signature == signature for traced in entry.traced_arguments)
+        ]
+        return numbers[0] if len(numbers) == 1 else None
+
+    def argument_types(self, key: Any) -> dict[int, Mapping[ArgumentPath, Any]]:
+        """Return the types of the arguments that the programs of a function were traced for, by number and path."""
+        entries = [] if isinstance(key, ProgramEntry) else self._programs.of_function(key._fun)
+        return {entry.number: entry.traced_arguments[0].types for entry in entries if entry.traced_arguments}
 
     def records_of(self, number: int) -> Iterable[records.Record]:
         """Return the records of the program with a number, built if needed; none if they are about to be published."""

@@ -38,6 +38,7 @@ from xlascope.records.watchers import watchers
 from xlascope.xla.compilation.executable_record import describe_executable
 
 from ..traits import traits_of
+from .call_signatures import describe_arguments
 from .equation_names import name_equations
 from .jaxpr_records import describe_jaxpr
 from .patching import PatchSet
@@ -169,6 +170,9 @@ class StageHooks:
                 fun, _make_trace_key(trace_arguments, trace_result)
             )
             entry = self.programs.add(jaxpr, entry)
+        if entry.origin != "operation":
+            info, *_, args, kwargs = trace_arguments
+            entry.traced_arguments.append(describe_arguments(info, args, kwargs))
         self.programs.link_function(fun, entry)
 
     def _publish_trace_failure(self, fun: Any, began: float, error: Exception) -> None:

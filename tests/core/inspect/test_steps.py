@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -17,6 +17,7 @@ from xlascope.inspect.running import profile_sampler
 from xlascope.inspect.running.called_programs import CalledPrograms
 from xlascope.inspect.running.interleaved_timing import WARM_UP_CALLS
 from xlascope.inspect.running.profile_sampler import Sampler
+from xlascope.inspect.running.program_reader import ArgumentStep, choose_paths, static_value
 from xlascope.readers.hlo.schedules import read_schedules
 from xlascope.readers.profiles import read_profile
 from xlascope.xla.profiling.profiler_windows import Window
@@ -228,19 +229,32 @@ def test_timings_of_a_donating_function_are_measured_on_copies(donating: Any) ->
     assert run.step > 0 and run.observed_calls > 0
 
 
-@pytest.mark.parametrize(("sizes", "is_mixed"), [((30,) * 20 + (20,) * 20, False), (((30,) * 4 + (20,)) * 8, True)])
-def test_calls_of_two_programs_by_turns_have_no_period(sizes: tuple[int, ...], is_mixed: bool) -> None:
-    add = xs.jit(lambda x: x + 1)
-    arrays = {size: jnp.ones((size, 3)) for size in set(sizes)}
+@pytest.mark.parametrize(
+    ("precisions", "is_mixed"),
+    [(("high",) * 20 + ("highest",) * 20, False), ((("high",) * 4 + ("highest",)) * 8, True)],
+)
+def test_calls_by_turns_of_programs_whose_arguments_are_alike_have_no_period(
+    precisions: tuple[str, ...], is_mixed: bool
+) -> None:
+    add = xs.jit(lambda x: x @ x)
+    array = jnp.ones((3, 3))
     seen: list[Any] = []
     with Sampler(emit=seen.append, windows=False):
-        for size in sizes:
-            add(arrays[size]).block_until_ready()
+        for precision in precisions:
+            with xs.default_matmul_precision(precision):
+                add(array).block_until_ready()
     last = {each.program: each for each in seen if isinstance(each, records.Executed)}
     assert sum(each.calls for each in last.values()) == 40 and len(last) == 2
     for record in last.values():
         assert any("by turns" in note for note in record.notes) == is_mixed
         assert (record.period is None) == is_mixed
+
+
+class Batch(NamedTuple):
+    """Arguments in a tuple with names."""
+
+    x: Any
+    y: Any = 1.0
 
 
 #: Arguments of a function for two programs of it.
@@ -250,21 +264,27 @@ ALTERNATIVES: dict[str, tuple[tuple[Any, ...], tuple[Any, ...]]] = {
     "NumPy's dtypes": ((np.ones((30, 3)), 2), (np.ones((30, 3), "int64"), 2)),
     "scalars": ((1, 2), (1.0, 2)),
     "static values": ((jnp.ones(3), 2), (jnp.ones(3), 3)),
+    "weak types": ((jnp.ones(()), 2), (jnp.asarray(1.0), 2)),
+    "items": (({"w": jnp.ones(4), "x": [jnp.ones((30, 3))]}, 2), ({"w": jnp.ones(4), "x": [jnp.ones((20, 3))]}, 2)),
+    "fields": ((Batch(jnp.ones((30, 3))), 2), (Batch(jnp.ones((20, 3))), 2)),
+    "structures": (({"w": jnp.ones(4)}, 2), ({"w": jnp.ones(4), "x": jnp.ones(4)}, 2)),
+    "types of numbers": (({"x": jnp.ones(4), "n": 2}, 2), ({"x": jnp.ones(4), "n": 2.0}, 2)),
 }
 
 
 @pytest.mark.parametrize("kind", ALTERNATIVES)
 def test_calls_are_of_the_program_that_their_arguments_have(kind: str) -> None:
-    power = xs.jit(lambda x, n: x**n, static_argnums=1)
+    power = xs.jit(lambda x, n: xs.tree.map(lambda leaf: leaf**n, x), static_argnums=1)
     first, second = ALTERNATIVES[kind]
     for arguments in (first, second, first, second):
         power(*arguments)
     numbers = [traced.number for traced in traces_of(power)]
-    for sequence in (first,) * 40, (second,) * 3 + (first,), (first, second) * 3, (second,) * 2:
+    by_turns = (first, second) * 60, ((first,) * 7 + (second,)) * 8
+    for sequence in (first,) * 40, (second,) * 3 + (first,), (first, second) * 3, (second,) * 2, *by_turns:
         seen: list[Any] = []
         with Sampler(emit=seen.append, windows=False):
             for arguments in sequence:
-                power(*arguments).block_until_ready()
+                xs.block_until_ready(power(*arguments))
         last = {each.program: each for each in seen if isinstance(each, records.Executed)}
         expected = {
             numbers[0]: sum(each is first for each in sequence),
@@ -288,3 +308,40 @@ def test_programs_of_calls_between_noted_ones() -> None:
     assert called.is_alternating and dict(called.noted_calls()) == {7: 3, 8: 1}
     called.start(21, 9)
     assert list(called.divide(20, 25)) == [(8, 1), (7, 1), (9, 4)]
+
+
+def test_programs_that_appear_later_are_told_apart_as_well() -> None:
+    add = xs.jit(lambda x, y: x + y)
+    arrays = {size: jnp.ones((size, 3)) for size in (1, 20, 30, 40)}
+    sizes = (30,) * 9 + ((20,) + (30,) * 6) * 9 + ((1,) + (20,) * 3 + (40,) + (30,) * 5) * 9
+    calls: dict[str, int] = {}
+    seen: list[Any] = []
+    with Sampler(emit=seen.append, windows=False):
+        for size in sizes:
+            add(arrays[size], arrays[1]).block_until_ready()
+    for each in seen:
+        if isinstance(each, records.Executed):
+            calls[str(each.program)] = each.calls
+    assert sorted(calls.values()) == sorted(sizes.count(size) for size in arrays)
+
+
+def test_arguments_that_tell_programs_apart() -> None:
+    x, y, n = (ArgumentStep(0), ArgumentStep(0)), (ArgumentStep(0), ArgumentStep(1)), (ArgumentStep(0), ArgumentStep(2))
+    types = {1: {x: "a", y: "b"}, 2: {x: "a", y: "c"}, 3: {x: "d", y: "c", n: static_value(1)}}
+    assert choose_paths(types) == [(x, False), (y, False)]
+    assert choose_paths({1: {x: "a"}, 2: {x: "a"}}) == ()
+    assert choose_paths({1: {n: static_value(1)}, 2: {n: static_value(1.0)}}) == [(n, True)]
+    assert choose_paths({}) == []
+
+
+def test_an_operation_has_the_lines_that_call_it() -> None:
+    array = jnp.ones((7, 5))
+    seen: list[Any] = []
+    with Sampler(emit=seen.append, windows=False):
+        for _ in range(2):
+            jnp.linalg.norm(array)
+        jnp.linalg.norm(array)
+    (record,) = [each for each in seen if isinstance(each, records.Executed) and each.function == "norm"][-1:]
+    here = test_an_operation_has_the_lines_that_call_it.__code__.co_firstlineno
+    (note,) = (note for note in record.notes if note.startswith("called at"))
+    assert record.calls == 3 and f"called at test_steps.py:{here + 5} and test_steps.py:{here + 6} (" in note

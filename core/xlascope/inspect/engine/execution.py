@@ -11,11 +11,13 @@ from ... import records, tree
 from ...control.jit.events import dispatch_listeners
 from ...control.jit.retrace_reasons import is_of_library
 from ...control.jit.trace_cache import iterate_traces
+from ...control.jit.trace_signature import TraceSignature
 from ...ir.jaxpr import ClosedJaxpr
 from ..running.engines import CallHook, DispatchListener, WatchedProgram
+from ..running.program_reader import ArgumentPath, ArgumentStep, static_value, steps_of, type_of
 from .call_hooks import sampler_hook, set_sampler_hook
 from .held_arguments import EngineArgumentHolder
-from .traced_calls import cache_record, executables_of, jitted_of, rebuild_records, traces_of
+from .traced_calls import cache_record, executables_of, jitted_of, rebuild_records, signatures_of, traces_of
 
 #: Names of xlascope's modules are unique in the process.
 _NO_LABELS: Mapping[tuple[str, int], str] = MappingProxyType({})
@@ -56,6 +58,10 @@ class JitExecutionEngine:
         traced = None if jitted is None else jitted.find_trace(*arguments)
         return None if traced is None else traced.number
 
+    def argument_types(self, key: Any) -> dict[int, dict[ArgumentPath, Any]]:
+        """Return the types of the arguments of a function's traces, by number and path."""
+        return {traced.number: _types_of(signature) for signature, traced in signatures_of(key)}
+
     def records_of(self, number: int) -> Iterable[records.Record]:
         """Return the records of the program with a number, rebuilt from its function's caches; none if it is gone."""
         traced = next((traced for *_, traced in iterate_traces() if traced.number == number), None)
@@ -76,6 +82,22 @@ class JitExecutionEngine:
     def labels(self) -> Mapping[tuple[str, int], str]:
         """Return no labels, because none are needed."""
         return _NO_LABELS
+
+
+def _types_of(signature: TraceSignature) -> dict[ArgumentPath, Any]:
+    """Return the types of a call's arguments by path: of its operands, and the values of static arguments."""
+    structure, avals, positional, named, _ = signature
+    try:
+        leaves = tree.leaves_with_path(structure.unflatten(range(len(avals))))
+    except Exception:  # of a container of the user's, which takes no numbers in place of arrays
+        leaves = []
+    types: dict[ArgumentPath, Any] = {}
+    for keys, number in leaves:
+        path = steps_of(keys)
+        if path is not None:
+            types[path] = type_of(avals[number])
+    types |= {(ArgumentStep(0), ArgumentStep(number)): static_value(static.value) for number, static in positional}
+    return types | {(ArgumentStep(1), ArgumentStep(name)): static_value(static.value) for name, static in named}
 
 
 def _modules(program: ClosedJaxpr) -> tuple[str, ...]:

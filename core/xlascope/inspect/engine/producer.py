@@ -16,11 +16,12 @@ from ...ir.avals import ShapeDtypeStruct
 from ...records.values import Position
 from ...runtime.boot import enable_x64
 from ...runtime.errors import JaxRuntimeError
+from ...xla.devices.backend import ArrayImpl
 from ...xla.materialization.policy import resolve_policy
 from ..inspection_scope import inspection
 from ..narrowed_arguments import find_narrowed
 from ..producers import Query
-from ..program import CapturedValue, ChangeError, ComparedOutputs, Host, ProbedRun, Program, Source, Variant
+from ..program import DELETED, CapturedValue, ChangeError, ComparedOutputs, Host, ProbedRun, Program, Source, Variant
 from ..running.engines import register_engine
 from ..running.measurement import measure
 from ..written_call import WrittenCall
@@ -146,9 +147,16 @@ class EngineCallHost(Host):
         """Accept every call."""
 
     def unmeasured(self) -> str:
-        """Return the reason if the arguments are types without values, ``""`` otherwise."""
-        shapes = any(isinstance(x, ShapeDtypeStruct) for x in self.call.arguments.operands)
-        return "there are shapes and no values among the arguments" if shapes else ""
+        """Return the reason if the arguments are types without values, or deleted arrays; ``""`` otherwise."""
+        operands = self.call.arguments.operands
+        if any(isinstance(x, ShapeDtypeStruct) for x in operands):
+            return "there are shapes and no values among the arguments"
+        deleted = (
+            name
+            for name, x in zip(self._operand_names(), operands, strict=True)
+            if isinstance(x, ArrayImpl) and x.is_deleted()
+        )
+        return next((f"{name} {DELETED}" for name in deleted), "")
 
     def runner(self) -> Callable[[], None]:
         """Return a function that makes the call itself, with its arguments on the device already."""

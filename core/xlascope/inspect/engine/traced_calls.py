@@ -12,6 +12,7 @@ from ...control.jit.arguments import CallArguments
 from ...control.jit.jit_function import jit_function
 from ...control.jit.jitted import Jitted
 from ...control.jit.trace_cache import TracedCall, iterate_traces
+from ...control.jit.trace_signature import TraceSignature
 from ...ir.avals import ShapedArray
 from ...ir.jaxpr import ClosedJaxpr
 from ...ir.jaxpr_record import make_traced_record
@@ -97,6 +98,12 @@ def traces_of(function: Any) -> list[TracedCall]:
     """Return all programs of a jitted function so far, oldest first; none for any other function."""
     jitted = jitted_of(function)
     return list(jitted.traces.all().values()) if jitted else []
+
+
+def signatures_of(function: Any) -> list[tuple[TraceSignature, TracedCall]]:
+    """Return the programs of a jitted function so far with their signatures; none for any other function."""
+    jitted = jitted_of(function)
+    return list(jitted.traces.all().items()) if jitted else []
 
 
 def executables_of(program: ClosedJaxpr) -> list[Executable]:

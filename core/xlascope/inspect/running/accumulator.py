@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import os
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from ... import records
+from ...ir.user_frames import title_of
 from ...readers.profiles import ModuleProfile
 from .periods import LOW, MIN_CALLS, WARM_UP_AFTER_COMPILING, CallLog, distribution_of_calls, weighted_quantile
 from .step_time import StepTime
@@ -29,6 +31,8 @@ MIXED_NOTE = (
 EARLIER_NOTE = "the shares of kernels are those of an earlier run of this program"
 #: Number of profiled calls of which the durations are stored.
 MAX_DURATIONS = 4096
+#: Most lines of one program's calls that are named.
+MAX_LINES = 4
 #: Number of the latest ones that say how short a call can be.
 MAX_LATEST_DURATIONS = 100
 
@@ -50,7 +54,8 @@ class ProgramTally:
     only calls of ``module`` and of modules with its value are added up. ``quick`` are the modules compiled quickly,
     to be replaced by optimized ones. With ``is_earlier`` the sums are of an earlier run of the program, until a
     complete call is profiled. ``profiled_calls`` counts the complete calls of all modules. ``notes`` say, once each,
-    which parts of the windows could not be read.
+    which parts of the windows could not be read. ``lines`` are those, as file and number, from which an operation of
+    the library was called, and ``traced_at`` is where it was traced, which its equations have as their line.
     """
 
     program: int
@@ -76,6 +81,8 @@ class ProgramTally:
     is_warm: bool = False
     has_warm_calls: bool = False
     is_earlier: bool = False
+    lines: dict[tuple[str, int], None] = field(default_factory=dict)
+    traced_at: tuple[str, int] | None = None
 
     def begin_with(self, earlier: ProgramTally) -> None:
         """Take over the sums of an earlier run; its durations are not, as they are no times of this one."""
@@ -214,6 +221,8 @@ class ProgramTally:
                 f": a call is longer than the profiler's window of {self.max_window:.3g} s" if self.max_window else ""
             )
             yield f"no whole step was seen{window}"
+        if self.lines and self.lines.keys() != {self.traced_at}:
+            yield format_lines(self.lines)
         if self.is_earlier:
             yield EARLIER_NOTE
         if self.observed and not self.is_warm:
@@ -231,6 +240,19 @@ class ProgramTally:
                 f"this trace was compiled to {different} different programs, as operands lie on other devices: "
                 f"kernels and their times are of {self.module or 'one of them'}, calls are of all"
             )
+
+
+def format_lines(lines: Iterable[tuple[str, int]]) -> str:
+    """Return a note about the lines from which an operation was called, as file and number.
+
+    >>> format_lines([("/home/a.py", 7), ("/home/a.py", 3)])
+    'called at a.py:3 and a.py:7 (of the calls that were looked at): its equations have the line of the first'
+    """
+    names = [f"{title_of(file) or os.path.basename(file)}:{line}" for file, line in sorted(lines)]
+    if len(names) > MAX_LINES:
+        names[MAX_LINES - 1 :] = [f"{len(names) - MAX_LINES + 1} other lines"]
+    text = " and ".join(part for part in (", ".join(names[:-1]), names[-1]) if part)
+    return f"called at {text} (of the calls that were looked at): its equations have the line of the first"
 
 
 def _count_calls(number: int) -> str:

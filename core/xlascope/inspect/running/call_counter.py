@@ -16,6 +16,8 @@ _log = logging.getLogger(__name__)
 CallListener = Callable[[Any, Any, Any, bool], None]
 #: Returns whether the arguments ``(args, kwargs)`` of the latest call of the function with a key are to be held.
 HoldsArguments = Callable[[Any, Any], bool]
+#: Returns the key by which a call with the arguments ``(args, kwargs)`` is counted, None for that of its function.
+ReadProgram = Callable[[Any], Any]
 
 #: Results are passed on after all of the first calls of one function, then after ever rarer ones, and after
 #: :meth:`CallCounter.ask`. This covers a short cell, whose calls may all be dispatched before the first is done.
@@ -79,6 +81,14 @@ class CallCounter:
         """Pass the results of the next ``calls`` calls to ``on_call``: two in a row give the time of one."""
         self._functions.ask(calls)
 
+    def ask_each(self) -> None:
+        """Pass the results of the next call of each function to ``on_call``."""
+        self._functions.ask_each()
+
+    def tell_apart(self, key: Any, read: ReadProgram) -> None:
+        """Count the calls of the function with a key by what ``read(arguments)`` returns, where that is not None."""
+        self._functions.tell_apart(key, read)
+
 
 class _CounterFunctions(NamedTuple):
     """Functions of one counter: the hook that jaxlib calls, and those that read and control the counts."""
@@ -89,6 +99,8 @@ class _CounterFunctions(NamedTuple):
     ask: Callable[[int], None]
     read_without_key: Callable[[], int]
     take_arguments: Callable[[], dict[Any, Any]]
+    ask_each: Callable[[], None]
+    tell_apart: Callable[[Any, ReadProgram], None]
 
 
 def _notify(on_call: CallListener, function: Any, arguments: Any, out: Any, first: bool) -> None:
@@ -109,6 +121,7 @@ def _make_counter(
     function, None if its calls are not counted. ``holds`` is as for :class:`CallCounter`.
     """
     current: Any = None
+    function_key: Any = None
     key: Any = None
     count = 0
     mark = UNREACHABLE_COUNT
@@ -124,6 +137,7 @@ def _make_counter(
     arguments_held: Any = None
     holding: dict[Any, bool] = {}
     latest_arguments: dict[Any, Any] = {}
+    readers: dict[Any, ReadProgram] = {}
 
     def hook(function: Any, args: Any, kwargs: Any, out: Any) -> None:
         nonlocal count, arguments_held
@@ -135,18 +149,20 @@ def _make_counter(
             switch(function, (args, kwargs), out)
 
     def switch(function: Any, arguments: Any, out: Any) -> None:
-        nonlocal current, key, count, mark, pending_requests, without_key
+        nonlocal current, function_key, key, count, mark, pending_requests, without_key
         if inspecting():
             return
-        before, new_calls = key, count
-        key = key_of(function)
+        before, function_before, new_calls = key, function_key, count
+        key = function_key = key_of(function)
         current, count, mark = function, 1, UNREACHABLE_COUNT
+        if function_key in readers:
+            key, current = readers[function_key](arguments) or function_key, None  # the next call may be of another
         if before is not None:
             counts[before] = counts.get(before, 0) + new_calls
         else:
             without_key += new_calls
         if holds is not None:
-            store_held(before)
+            store_held(function_before)
         if key is None:
             return
         first = key not in counts
@@ -178,15 +194,15 @@ def _make_counter(
     def hold(arguments: Any) -> None:
         nonlocal is_holding, arguments_held, is_size_due
         assert holds is not None
-        latest_arguments.pop(key, None)  # before the question, which counts what is held
-        if is_size_due or key not in holding:  # it takes long to find out where arguments are many
-            holding[key] = holds(key, arguments)
+        latest_arguments.pop(function_key, None)  # before the question, which counts what is held
+        if is_size_due or function_key not in holding:  # it takes long to find out where arguments are many
+            holding[function_key] = holds(function_key, arguments)
         is_size_due = False
-        is_holding = holding[key]
+        is_holding = holding[function_key]
         arguments_held = arguments if is_holding else None
 
     def take_arguments() -> dict[Any, Any]:
-        store_held(key)
+        store_held(function_key)
         arguments_by_key = dict(latest_arguments)
         latest_arguments.clear()
         return arguments_by_key
@@ -213,6 +229,23 @@ def _make_counter(
         nonlocal pending_requests, mark, is_size_due
         pending_requests, mark, is_size_due = calls, 0, True
 
+    def ask_each() -> None:
+        nonlocal mark
+        due.clear()
+        mark = 0
+
+    def tell_apart(function: Any, read: ReadProgram) -> None:
+        nonlocal current
+        readers[function] = read
+        current = None
+
     return _CounterFunctions(
-        hook, read_counts, lambda function_key: function_key in counts, ask, read_without_key, take_arguments
+        hook,
+        read_counts,
+        lambda counted_key: counted_key in counts,
+        ask,
+        read_without_key,
+        take_arguments,
+        ask_each,
+        tell_apart,
     )

@@ -79,6 +79,12 @@ class ExecutionEngine(Protocol):
         ``key`` is that of its function. None if it is not known. It is called on the thread of the call.
         """
 
+    def argument_types(self, key: Any) -> Mapping[int, Mapping[Any, Any]]:
+        """Return the types of the arguments by path, of each program of the function that has this key by number.
+
+        Paths and types are those of :mod:`.program_reader`. Empty if they are not known.
+        """
+
     def records_of(self, number: int) -> Iterable[records.Record]:
         """Return the records of an existing program: ``Traced``, and ``Compiled`` of what was compiled."""
 

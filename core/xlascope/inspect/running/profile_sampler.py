@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import sys
 import threading
 import time
 from collections import deque
@@ -23,6 +24,7 @@ from ...readers.profile_events import TooManyEventsError
 from ...readers.profiles import read_profile
 from ...xla.profiling.profiler_windows import ProfilerInUseError, Window
 from ..inspection_scope import inspecting
+from ..user_location import find_user_frame
 from .call_counter import CallCounter
 from .call_gate import CallGate
 from .completion_tracker import CompletionTracker, DispatchedCall
@@ -37,6 +39,7 @@ from .engines import (
 )
 from .periods import MIN_BLOCK_SECONDS, weighted_quantile
 from .profiler_schedule import ProfilerSchedule
+from .program_reader import FunctionProgram, ProgramReader
 from .running_programs import CompletedCall, RunningPrograms
 
 _log = logging.getLogger(__name__)
@@ -117,6 +120,8 @@ class Sampler:
         self._completed: deque[CompletedCall] = deque()
         self._timed: set[Any] = set()
         self._is_ambiguous: dict[Any, bool] = {}
+        self._is_operation: dict[Any, bool] = {}
+        self._readers: dict[Any, ProgramReader] = {}
         self._stopping = threading.Event()
         self._wake_event = threading.Event()
         self._thread: threading.Thread | None = None
@@ -164,7 +169,7 @@ class Sampler:
     def read_calls(self) -> CallTotals:
         """Return the calls that jaxlib has repeated in C++ since the start, and the profiler's seconds of a call."""
         counters = [(engine, counter) for engine, (counter, _) in tuple(self._watched.items())]
-        by_engine = [(engine, counter.counts()) for engine, counter in counters]
+        by_engine = [(engine, _sum_by_function(counter.counts())) for engine, counter in counters]
         # Each counter sees the calls of all engines: those of another one have a key there.
         foreign_calls = sum(sum(counts.values()) for _, counts in by_engine[1:])
         without_key = max(counters[0][1].count_without_key() - foreign_calls, 0) if counters else 0
@@ -225,6 +230,8 @@ class Sampler:
             for watched_engine, (counter, _) in tuple(self._watched.items())
             if counter.is_counted(function)
         )
+        if isinstance(function, FunctionProgram):
+            return (function.program,)
         return next((watched_engine.programs(function) for watched_engine in owners), ())
 
     def _counts(self) -> dict[Any, int]:
@@ -244,12 +251,8 @@ class Sampler:
     def _on_call(self, watched_engine: ExecutionEngine, function: Any, arguments: Any, out: Any, first: bool) -> None:
         returned = time.perf_counter()
         counts = self._counts()
-        is_ambiguous = self._is_ambiguous.get(function)
-        if is_ambiguous is None:
-            is_ambiguous = self._is_ambiguous[function] = len(watched_engine.programs(function)) > 1
-        program = watched_engine.find_program(function, arguments) if is_ambiguous else None
-        if program is not None:
-            self._running.note_program(function, counts.get(function, 0), program)
+        program = self._find_program(watched_engine, function, arguments, counts)
+        self._note_line(watched_engine, function, program)
         call = DispatchedCall(function, program, counts, self._starts, returned, None, self._overhead)
         self._completions.add(call, out, watched_engine.leaves)
         self._noting += time.perf_counter() - returned
@@ -260,6 +263,40 @@ class Sampler:
             if self._first is not None:
                 self._first(function)
         self._overhead += time.perf_counter() - returned
+
+    def _find_program(
+        self, watched_engine: ExecutionEngine, key: Any, arguments: Any, counts: Mapping[Any, int]
+    ) -> int | None:
+        """Return the program that a noted call ran, None if its function has one alone or it is not known.
+
+        ``key`` is what the call was counted by, ``counts`` are the calls so far. Calls of a function of the user's that
+        has several programs are counted by program from now on, if their arguments tell it.
+        """
+        if isinstance(key, FunctionProgram):
+            number = watched_engine.find_program(key.function, arguments)
+            if number is not None and number != key.program.number:
+                self._readers[key.function].disable()
+            return key.program.number
+        is_ambiguous = self._is_ambiguous.get(key)
+        if is_ambiguous is None:
+            is_ambiguous = self._is_ambiguous[key] = len(watched_engine.programs(key)) > 1
+            if is_ambiguous and key not in self._readers and not watched_engine.is_operation(key):
+                reader = self._readers[key] = ProgramReader(watched_engine, key)
+                self._watched[watched_engine][0].tell_apart(key, reader.read)
+        program = watched_engine.find_program(key, arguments) if is_ambiguous else None
+        if program is not None:
+            self._running.note_program(key, counts.get(key, 0), program)
+        return program
+
+    def _note_line(self, watched_engine: ExecutionEngine, key: Any, program: int | None) -> None:
+        """Note the user's line that has called an operation of the library, which many lines may call."""
+        is_operation = self._is_operation.get(key)
+        if is_operation is None:
+            is_user = isinstance(key, FunctionProgram) or not watched_engine.is_operation(key)
+            is_operation = self._is_operation[key] = not is_user
+        frame = find_user_frame(sys._getframe(1)) if is_operation else None
+        if frame is not None:
+            self._running.note_line(key, program, frame.f_code.co_filename, frame.f_lineno)
 
     def _on_dispatch(self, watched_engine: ExecutionEngine, program: int, out: Any) -> None:
         """Track a call that went through Python and was dispatched.
@@ -284,6 +321,11 @@ class Sampler:
             return
         self._completions.flush()  # calls so far belong to the programs so far
         self._is_ambiguous = {}  # a function may have another program from now on
+        if isinstance(record, records.Traced):
+            for reader in tuple(self._readers.values()):
+                reader.expire()
+            for counter, _ in tuple(self._watched.values()):
+                counter.ask_each()
         if isinstance(record, records.Traced | records.Compiled):
             with self._up_to_date():
                 self._running.learn_modules(record)
@@ -505,3 +547,12 @@ class Sampler:
             return
         for record in batch:
             self._emit(record)
+
+
+def _sum_by_function(counts: Mapping[Any, int]) -> dict[Any, int]:
+    """Return counts of calls by the keys of functions alone, without their programs."""
+    totals: dict[Any, int] = {}
+    for key, calls in counts.items():
+        function = key.function if isinstance(key, FunctionProgram) else key
+        totals[function] = totals.get(function, 0) + calls
+    return totals

@@ -58,6 +58,9 @@ class RunningPrograms:
         #: Calls that were noted with their programs, as function, number and program; and what they tell by function.
         self._noted: deque[tuple[Any, int, int]] = deque()
         self._called: dict[Any, CalledPrograms] = {}
+        #: Lines from which operations were called, as function, number of the program or None, file and line.
+        self._noted_lines: deque[tuple[Any, int | None, str, int]] = deque()
+        self._traced_at: dict[int, tuple[str, int]] = {}
         #: By a function's first program: the number of calls through Python when the last of its programs was
         #: called, and the profiled calls of each program at that time.
         self._profiled_at_start: dict[int, tuple[int, dict[int, int]]] = {}
@@ -72,8 +75,10 @@ class RunningPrograms:
         self._times: StepTimes | None = None
 
     def learn_modules(self, record: records.Record) -> None:
-        """Store which program a compiled module belongs to; ignore other records."""
+        """Store which program a compiled module belongs to, and where a program was traced; ignore other records."""
         self._times = None
+        if isinstance(record, records.Traced) and record.call_site is not None:
+            self._traced_at[record.program] = record.call_site.file, record.call_site.line
         if isinstance(record, records.Compiled):
             kinds = tuple((kernel.name, kernel.type_text, kernel.bytes_read) for kernel in record.kernels)
             self._assign_module(record.module, record.program)
@@ -142,6 +147,18 @@ class RunningPrograms:
     def note_program(self, function: Any, number: int, program: int) -> None:
         """Note that a call of a function, of which so many calls were counted, ran a program; from any thread."""
         self._noted.append((function, number, program))
+
+    def note_line(self, function: Any, program: int | None, file: str, line: int) -> None:
+        """Note that a line called an operation, whose program is known if it has several; from any thread."""
+        self._noted_lines.append((function, program, file, line))
+
+    def _learn_lines(self) -> None:
+        """Add the lines that called operations to their programs."""
+        while self._noted_lines:
+            function, program, file, line = self._noted_lines.popleft()
+            programs = [item.number for item in self._programs_of(function)] if program is None else [program]
+            if len(programs) == 1 and programs[0] in self.tallies:
+                self.tallies[programs[0]].lines[file, line] = None
 
     def _learn_called_programs(self) -> None:
         """Add what was noted of calls to their functions."""
@@ -277,6 +294,7 @@ class RunningPrograms:
     def changed_records(self) -> list[records.Executed]:
         """Return the records of the programs that have changed since the last call of this method."""
         changed, self._changed = self._changed, set()
+        self._learn_lines()
         times = self.times()
         return [
             self._record(number, times)
@@ -287,6 +305,9 @@ class RunningPrograms:
     def _record(self, number: int, times: StepTimes) -> records.Executed:
         """Return the record of a program; without host times if its calls are not told apart from another program's."""
         tally = self.tallies[number]
+        tally.traced_at = self._traced_at.get(number)
+        if tally.lines and tally.traced_at is not None:
+            tally.lines.setdefault(tally.traced_at)
         if number in self._mixed:
             step = StepTime(tally.step, "profile") if tally.has_device_time else NO_STEP_TIME
             return tally.record(step, is_mixed=True)
@@ -346,27 +367,30 @@ class RunningPrograms:
             return
         called = self._called.get(function)
         if called is None or not called.is_known(first):
-            yield from self._estimate_division(traces, last - first + 1)
+            yield from self._estimate_division(traces, first, last)
             return
         if called.is_uncertain(last):
             self._mix(item.number for item in traces)
         if called.is_uncertain(last) and called.is_alternating:
-            yield from self._estimate_division(traces, last - first + 1, called.noted_calls())
+            yield from self._estimate_division(traces, first, last, called.noted_calls())
         else:
             yield from called.divide(first, last)
 
     def _estimate_division(
-        self, traces: Sequence[WatchedProgram], calls: int, noted: Mapping[int, int] = MappingProxyType({})
+        self, traces: Sequence[WatchedProgram], first: int, last: int, noted: Mapping[int, int] = MappingProxyType({})
     ) -> Iterator[tuple[int, int]]:
-        """Yield (program number, calls): new calls of one function, divided among its programs ``traces``.
+        """Yield (program number, calls): new calls of one function by their numbers, divided among ``traces``.
 
-        They are divided as the profiler's calls are; without these as the ``noted`` ones, and without any the program
-        that was started last has all of them.
+        They are divided as the profiler's calls are, or as the ``noted`` ones if these are more; without any the
+        program that was started last has all of them. Shares are those of all calls so far, so that a program that is
+        called rarely is not rounded away.
         """
+        calls = last - first + 1
         profiled = self._profiled_calls_since(traces)
-        if not sum(profiled):
+        if sum(profiled) <= sum(noted.values()):
             profiled = [noted.get(item.number, 0) for item in traces]
-        if not sum(profiled):
+        total = sum(profiled)
+        if not total:
             newest_first = tuple(reversed(traces))
             latest = max(newest_first, key=lambda candidate: self._latest.get(candidate.number, 0), default=None)
             if latest is not None:
@@ -374,7 +398,7 @@ class RunningPrograms:
             return
         remaining = calls
         for traced, observed in zip(traces, profiled, strict=True):
-            share = min(remaining, round(calls * observed / sum(profiled)))
+            share = min(remaining, round(last * observed / total) - round((first - 1) * observed / total))
             remaining -= share
             if share:
                 yield traced.number, share

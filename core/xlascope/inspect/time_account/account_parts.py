@@ -9,9 +9,9 @@ from typing import NamedTuple, cast
 
 from ...ir.user_frames import locate
 from ...records import ACTIVITY_LABELS, Activity, SourceRange, TimePart
+from ..user_location import CodeLocation
 from .call_intervals import (
     MIN_PROBE_SECONDS,
-    CodeLocation,
     TimedCalls,
     estimate_call_seconds,
     estimate_mean_seconds,

@@ -7,10 +7,8 @@ the shorter one counts. It is the call, and the Python code before it: next to n
 
 from __future__ import annotations
 
-import os
 import statistics
 import sys
-import sysconfig
 import threading
 import time
 from collections import Counter
@@ -18,9 +16,8 @@ from collections.abc import Callable, Sequence
 from types import CodeType
 from typing import Any, NamedTuple
 
-from ...ir.user_frames import is_library
-from ...lru_cache import FastLRUCache
 from ..running.engines import CallHook, ExecutionEngine
+from ..user_location import CodeLocation, find_user_frame
 from .call_probe import CallProbe
 from .span_ledger import SpanLedger
 
@@ -36,9 +33,6 @@ MAX_MEDIAN_FACTOR = 3.0
 MIN_PROBE_SECONDS, MAX_PROBES = 100e-6, 8
 #: Maximum number of noted calls.
 MAX_SAMPLES = 20_000
-
-#: Instruction of a code object, as its offset.
-CodeLocation = tuple[CodeType, int]
 
 
 class TimedCalls:
@@ -264,46 +258,3 @@ def estimate_mean_seconds(samples_by_function: Sequence[Sequence[float]]) -> flo
         total += sum(value if value <= MAX_MEDIAN_FACTOR * median else median for value in samples)
         count += len(samples)
     return total / count if count else 0.0
-
-
-#: The folder of Python's own modules, and parts of the paths of installed ones.
-_STANDARD_LIBRARY = os.path.join(sysconfig.get_path("stdlib"), "")
-_INSTALLED = ("site-packages", "dist-packages")
-
-
-class _IsInstalled(FastLRUCache[str, bool]):
-    """Cache of whether a file belongs to xlascope, to an installed library or to Python, by its name."""
-
-    def __missing__(self, file: str) -> bool:
-        of_python = file.startswith((_STANDARD_LIBRARY, "<frozen", "<magic-"))
-        return self.insert(file, is_library[file] or of_python or any(folder in file for folder in _INSTALLED))
-
-
-_is_installed = _IsInstalled(4096)
-
-
-#: Parts of the paths of packages that run cells: where their frames lead to none of a cell, they work for themselves.
-_SHELLS = (f"{os.sep}IPython{os.sep}", f"{os.sep}ipykernel{os.sep}")
-
-
-def find_user_frame(frame: Any) -> Any:
-    """Return the innermost frame in a user's file, from a frame on.
-
-    Without one it is the innermost outside xlascope, of a program that is installed; None in a shell that runs cells.
-    """
-    outside, is_in_shell = None, False
-    while frame is not None:
-        file = frame.f_code.co_filename
-        if not _is_installed[file]:
-            return frame
-        if outside is None and not is_library[file]:
-            outside = frame
-        is_in_shell = is_in_shell or any(package in file for package in _SHELLS)
-        frame = frame.f_back
-    return None if is_in_shell else outside
-
-
-def find_user_location(frame: Any) -> CodeLocation | None:
-    """Return the current instruction of :func:`find_user_frame`, None if there is no such frame."""
-    user_frame = find_user_frame(frame)
-    return None if user_frame is None else (user_frame.f_code, user_frame.f_lasti)

@@ -11,7 +11,8 @@ from collections.abc import Callable
 from types import CodeType
 from typing import NamedTuple
 
-from .call_intervals import CallIntervals, CodeLocation, find_user_location
+from ..user_location import CodeLocation, find_user_location
+from .call_intervals import CallIntervals
 from .numpy_waits import is_array_read
 from .span_ledger import OuterTotals, SpanLedger
 from .thread_clock import ThreadClock
