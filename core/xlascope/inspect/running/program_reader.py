@@ -18,7 +18,7 @@ _MISSING = "missing"
 
 
 class ArgumentStep(NamedTuple):
-    """ArgumentStep from a container to one of its elements: an item, or an attribute."""
+    """Step from a container to one of its elements: an item, or an attribute."""
 
     key: Any
     is_attribute: bool = False
