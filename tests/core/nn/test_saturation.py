@@ -91,7 +91,18 @@ FUNCTIONS = {
     "celu": (nn.celu, lambda x: x if x > 0 else mp.expm1(x) if x else mp.nan, "+-"),
 }
 #: Those that are tested at arguments whose powers overflow.
-LARGE = ("gelu", "squareplus", "sparse_plus", "silu", "softplus", "log_sigmoid", "elu", "mish", "log_ndtr", "norm.logsf")
+LARGE = (
+    "gelu",
+    "squareplus",
+    "sparse_plus",
+    "silu",
+    "softplus",
+    "log_sigmoid",
+    "elu",
+    "mish",
+    "log_ndtr",
+    "norm.logsf",
+)
 #: What was wrong; the others are tested by the patrol.
 FAST = ("exact gelu", "hypot", "log_ndtr", "log1mexp", "i1e", "i1", "logit", "xlogy")
 

@@ -212,7 +212,7 @@ def _logit(x: Any) -> Any:
 @_logit.defjvp
 def _logit_jvp(primals: Any, tangents: Any) -> Any:
     (x,), (t,) = primals, tangents
-    # 1/(x (1 - x)) as a sum, whose derivatives far out are infinite; those of the quotient are differences of infinities
+    # 1/(x (1 - x)) as a sum: the derivatives of the quotient are differences of infinities for small x
     return _logit(x), mul(t, add(div(1.0, x), div(1.0, sub(1.0, x))))
 
 
