@@ -158,7 +158,7 @@ class RegularizedIncompleteBeta(Operation, name="regularized_incomplete_beta"):
         return [make_aval(shape, a.dtype, a.weak_type and b.weak_type and x.weak_type)]
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
-        return emit_formula(builder, betainc_formula, operands)
+        return emit_formula(builder, betainc_formula, operands, double=True)
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         (a, b, x), (ta, tb, t) = primals, tangents
