@@ -17,7 +17,7 @@ from ..numpy.shaping import shape_of
 from ..operations.slicing import slice_in_dim
 from ..trace.operand_coercion import pass_through, to_array
 from ..trace.values import aval_of
-from .functions import Axis, logsumexp, relu6, sigmoid, softplus
+from .functions import Axis, limit_size, logsumexp, relu6, sigmoid, softplus
 
 
 @jit
@@ -165,7 +165,8 @@ def mish(x: Any) -> Any:
     >>> print(xs.nn.mish(jnp.array([0.0, 20.0])))
     [ 0. 20.]
     """
-    return ufuncs.multiply(x, transcendental.tanh(softplus(x)))
+    # limited, for the derivatives of a product with a large x overflow, and their products with 0 would be NaN
+    return ufuncs.multiply(x, transcendental.tanh(softplus(limit_size(promote_inexact(x), 800.0))))
 
 
 @jit

@@ -138,15 +138,15 @@ def gelu(x: Any, approximate: bool = True) -> Any:
 def _gelu(x: Any, approximate: bool) -> Any:
     x = _to_strong_inexact(x)
     if approximate:
-        near = _limit(x, 12.0)
+        near = limit_size(x, 12.0)
         inner = mul(add(near, mul(integer_pow(near, 3), 0.044715)), math.sqrt(2 / math.pi))
         return mul(x, mul(add(trigonometry.tanh(inner), 1), 0.5))
-    near = _limit(x, 40.0)
+    near = limit_size(x, 40.0)
     return mul(mul(x, 0.5), erfc(mul(neg(near), math.sqrt(0.5))))  # 1 + erf(x / √2) loses precision below 0
 
 
-def _limit(x: Any, largest: float) -> Any:
-    """Return real ``x`` limited to ``largest`` in size, from where on tanh or erfc in gelu are constant.
+def limit_size(x: Any, largest: float) -> Any:
+    """Return real ``x`` limited to ``largest`` in size, for a function that is constant from there on.
 
     The powers of a larger ``x`` overflow in their derivatives (the cube of 300 in float16), and the products of these
     with derivatives that are 0 would be NaN.

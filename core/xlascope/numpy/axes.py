@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from ..dtypes import dtype_kind
+from ..errors import TracerError
 from ..operations.integer_arguments import axis_of as axis_of
 from ..operations.integer_arguments import is_several as is_several
 from ..operations.integer_arguments import whole_number as whole_number
+from ..trace.values import aval_of
+from ..xla.devices.backend import ArrayImpl
+
+#: Classes of numbers that are not arrays.
+PLAIN_NUMBERS = (int, float, np.generic)
 
 
 def axes_of(axes: Any, rank: int, name: str = "axis") -> tuple[int, ...]:
@@ -42,3 +51,22 @@ def to_static_axis(axis: Any, name: str = "axis") -> int | tuple[int, ...] | Non
 def reject_out(caller: str) -> NotImplementedError:
     """Return the error for an ``out`` argument of the function named ``caller``: arrays are immutable."""
     return NotImplementedError(f"{caller} has no out: arrays do not change, so take the result that is returned")
+
+
+def as_plain_number(x: Any, name: str) -> Any:
+    """Return the Python number of a NumPy number or an array without axes, whatever else unchanged.
+
+    Static arguments have to be hashable, which arrays are not; ``name`` is the argument's name.
+    """
+    return x.item() if isinstance(x, (np.generic, np.ndarray, ArrayImpl)) and not x.ndim else x
+
+
+def number_or_traced(x: Any, name: str) -> Any:
+    """Return an argument as an int, or as it is if it is a traced integer; ``name`` is its name in messages."""
+    try:
+        return whole_number(x, name)
+    except TracerError:
+        aval = aval_of(x)
+        if aval.shape or dtype_kind(aval.dtype) not in "iu":
+            raise
+        return x

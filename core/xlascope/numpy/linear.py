@@ -19,9 +19,10 @@ from ..operations.shapes import reshape
 from ..trace.source import compose_message, here
 from ..trace.trace_cache import cache_trace
 from ..trace.values import aval_of
-from .axes import axes_of, reject_out, whole_number
-from .jit_wrapped import jit_wrapped
+from .axes import axes_of, number_or_traced, reject_out, whole_number
+from .jit_wrapped import Conversion, jit_wrapped
 from .joining import stack
+from .matrices import keep_diagonal
 from .promotion import as_dtype, promote_dtypes
 from .reductions import sum
 from .repeating import diagonal
@@ -214,12 +215,15 @@ def _tensordot(a: Any, b: Any, contract: Any, precision: Any, preferred_element_
     return _contract(x, y, contract, ((), ()), precision, preferred_element_type)
 
 
-@jit_wrapped("offset", "axis1", "axis2", "dtype")
+@jit_wrapped("axis1", "axis2", "dtype", offset=Conversion(whole_number))
 def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: None = None) -> Any:
     """Return the sum of the diagonal."""
     if out is not None:
         raise reject_out("trace")
-    return sum(diagonal(a, offset, axis1, axis2), -1, dtype)
+    number = number_or_traced(offset, "offset")
+    if number.__class__ is int:
+        return sum(diagonal(a, number, axis1, axis2), -1, dtype)
+    return sum(keep_diagonal(moveaxis(a, (axis1, axis2), (-2, -1)), number), (-2, -1), dtype)
 
 
 @cache_trace

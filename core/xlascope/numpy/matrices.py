@@ -13,16 +13,16 @@ from ..lax.device_argument import with_device
 from ..operations.arithmetic import add
 from ..operations.bits import bitwise_and
 from ..operations.comparisons import eq, ge
-from ..operations.conversion import convert_element_type, to_dtype
+from ..operations.conversion import to_dtype
 from ..operations.random_keys import zero_of
 from ..operations.selection import select
 from ..operations.shapes import broadcast_in_dim, broadcasted_iota
 from ..operations.slicing import concatenate, pad
 from ..trace.values import aval_of
 from . import repeating, shaping
-from .axes import whole_number
+from .axes import number_or_traced, whole_number
 from .creation import as_shape
-from .jit_wrapped import jit_wrapped
+from .jit_wrapped import Conversion, jit_wrapped
 from .promotion import as_dtype
 
 
@@ -35,12 +35,10 @@ def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None, *, device: 
     [[1. 0.]
      [0. 1.]]
     """
-    return _eye(
-        rows=whole_number(N, "N"),
-        columns=whole_number(N if M is None else M, "M"),
-        k=whole_number(k, "k"),
-        dtype=resolve_requested_dtype(float if dtype is None else dtype),
-    )
+    rows, columns, number = whole_number(N, "N"), whole_number(N if M is None else M, "M"), number_or_traced(k, "k")
+    requested = resolve_requested_dtype(float if dtype is None else dtype)
+    make = _eye if number.__class__ is int else _fill_diagonal_of_ones
+    return make(rows=rows, columns=columns, k=number, dtype=requested)
 
 
 def identity_like(a: Any) -> Any:
@@ -56,13 +54,29 @@ def eye_in_dtype(rows: int, dtype: np.dtype[Any], k: int = 0, columns: int | Non
 
 @jit_wrapped("rows", "columns", "k", "dtype")
 def _eye(rows: int, columns: int, k: int, dtype: Any) -> Any:
+    return _fill_diagonal_of_ones(rows, columns, k, dtype)
+
+
+def _fill_diagonal_of_ones(rows: int, columns: int, k: Any, dtype: Any) -> Any:
     return to_dtype(eq(*_row_and_column_indices(rows, columns, k)), dtype)
 
 
-def _row_and_column_indices(rows: int, columns: int, k: int) -> tuple[Any, Any]:
-    """Return the row indices plus ``k``, and the column indices, of all elements of a matrix, as two matrices."""
-    row = broadcasted_iota(np.int32, (rows, columns), 0)
-    return (add(row, k) if k else row), broadcasted_iota(np.int32, (rows, columns), 1)
+def _row_and_column_indices(rows: int, columns: int, k: Any) -> tuple[Any, Any]:
+    """Return the row indices plus ``k``, and the column indices, of all elements of a matrix, as two matrices.
+
+    ``k`` is an int, or a traced integer.
+    """
+    row, column = (broadcasted_iota(np.int32, (rows, columns), axis) for axis in (0, 1))
+    if k.__class__ is int:
+        return (add(row, k) if k else row), column
+    return add(row, as_dtype(k, np.dtype("int32"))), column
+
+
+def keep_diagonal(a: Any, k: Any) -> Any:
+    """Return matrices with zeros beside diagonal ``k``, which may be traced."""
+    shape = aval_of(a).shape
+    on_diagonal = eq(*_row_and_column_indices(shape[-2], shape[-1], k))
+    return select(shaping.broadcast_to(on_diagonal, shape), a, _zeros_beside(aval_of(a).dtype, shape))
 
 
 def identity(n: int, dtype: Any = None) -> Any:
@@ -70,27 +84,37 @@ def identity(n: int, dtype: Any = None) -> Any:
     return eye(n, dtype=dtype)
 
 
-@jit_wrapped("N", "M", "k", "dtype")
 def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Any:
     """Return a matrix with ones on and below diagonal ``k``, zeros above."""
-    sizes = as_shape((whole_number(N, "N"), whole_number(N if M is None else M, "M")))
-    below = ge(*_row_and_column_indices(sizes[0], sizes[1], whole_number(k, "k")))
-    return convert_element_type(below, float if dtype is None else dtype)
+    rows, columns = as_shape((whole_number(N, "N"), whole_number(N if M is None else M, "M")))
+    number = number_or_traced(k, "k")
+    requested = resolve_requested_dtype(float if dtype is None else dtype)
+    make = _tri if number.__class__ is int else _fill_triangle_of_ones
+    return make(rows=rows, columns=columns, k=number, dtype=requested)
 
 
-@jit_wrapped("k")
+@jit_wrapped("rows", "columns", "k", "dtype")
+def _tri(rows: int, columns: int, k: int, dtype: Any) -> Any:
+    return _fill_triangle_of_ones(rows, columns, k, dtype)
+
+
+def _fill_triangle_of_ones(rows: int, columns: int, k: Any, dtype: Any) -> Any:
+    return to_dtype(ge(*_row_and_column_indices(rows, columns, k)), dtype)
+
+
+@jit_wrapped(k=Conversion(whole_number))
 def tril(m: Any, k: int = 0) -> Any:
     """Return the elements on and below diagonal ``k``, zeros above."""
-    return _mask_triangle(m, whole_number(k, "k"), True)
+    return _mask_triangle(m, number_or_traced(k, "k"), True)
 
 
-@jit_wrapped("k")
+@jit_wrapped(k=Conversion(whole_number))
 def triu(m: Any, k: int = 0) -> Any:
     """Return the elements on and above diagonal ``k``, zeros below."""
-    return _mask_triangle(m, whole_number(k, "k") - 1, False)
+    return _mask_triangle(m, number_or_traced(k, "k") - 1, False)
 
 
-def _mask_triangle(m: Any, k: int, lower: bool) -> Any:
+def _mask_triangle(m: Any, k: Any, lower: bool) -> Any:
     """Return ``m`` with zeros above diagonal ``k`` if ``lower``, else with zeros on and below it."""
     aval = aval_of(m)
     if aval.ndim < 2:
@@ -102,7 +126,7 @@ def _mask_triangle(m: Any, k: int, lower: bool) -> Any:
     return to_dtype(result, aval.dtype, True) if aval.weak_type else result
 
 
-@jit_wrapped("k")
+@jit_wrapped(k=Conversion(whole_number))
 def diag(v: Any, k: int = 0) -> Any:
     """Return the diagonal of a matrix, or the matrix with a vector on its diagonal.
 

@@ -274,7 +274,7 @@ def _take_run(array: Any, axis: int, run: tuple[int, int, int]) -> Any:
 @jit_wrapped("new_shape")
 def resize(a: Any, new_shape: Any) -> Any:
     """Return the elements, repeated as often as needed, in another shape."""
-    sizes = (new_shape,) if isinstance(new_shape, int) else tuple(new_shape)
+    sizes = sizes_of(new_shape)
     target_size, size = math.prod(sizes), aval_of(a).size
     if not target_size or not size:
         empty = broadcast_in_dim(zero_of(aval_of(a).dtype), sizes, ())

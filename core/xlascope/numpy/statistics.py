@@ -13,7 +13,7 @@ from ..ir.requested_dtypes import resolve_requested_dtype
 from ..operations.operand_values import typed_scalar
 from ..trace.values import aval_of
 from . import logic, reductions, searching, sorting, transcendental, ufuncs
-from .axes import axes_of, reject_out, to_static_axis, whole_number
+from .axes import as_plain_number, axes_of, reject_out, to_static_axis, whole_number
 from .creation import asarray, full, ones_like
 from .jit_wrapped import jit_wrapped
 from .joining import concatenate
@@ -43,7 +43,7 @@ def cov(
     """
     if fweights is not None and dtype_kind(aval_of(fweights).dtype) not in "iu":
         raise TypeError(f"fweights counts observations by integers, got {aval_of(fweights).dtype.name}; see aweights")
-    delta = (0 if bias else 1) if ddof is None else ddof
+    delta = (0 if bias else 1) if ddof is None else as_plain_number(ddof, "ddof")
     if not isinstance(delta, (int, float)):
         raise TypeError(f"ddof is a number, got {delta!r} of type {type(delta).__name__}")
     return _cov(m, y, fweights, aweights, rowvar=rowvar, ddof=delta, dtype=_requested_inexact_dtype(dtype))

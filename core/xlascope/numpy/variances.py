@@ -19,15 +19,15 @@ from ..operations.selection import select
 from ..operations.shapes import reduce_sum
 from ..trace.values import aval_of
 from . import reductions, ufuncs
-from .axes import reject_out, to_static_axis
-from .jit_wrapped import jit_wrapped
+from .axes import PLAIN_NUMBERS, as_plain_number, reject_out, to_static_axis
+from .jit_wrapped import Conversion, jit_wrapped
 from .promotion import as_dtype, promote_inexact, to_inexact
 from .shaping import shape_of
 
 Axis = int | Sequence[int] | None
 
 
-@jit_wrapped("axis", "dtype", "ddof", "keepdims", "correction")
+@jit_wrapped("axis", "dtype", "keepdims", ddof=Conversion(as_plain_number), correction=Conversion(as_plain_number))
 def var(
     a: Any, axis: Axis = None, dtype: Any = None, out: None = None, ddof: int = 0, keepdims: bool = False,
     *, where: Any = None, mean: Any = None, correction: float | None = None,
@@ -61,12 +61,14 @@ def _var(a_: Any, axis: Any, dtype: Any, ddof: float, keepdims: bool, where: Any
     total, count = _sum_squared_deviations(as_dtype(a_, work_dtype), axes, where, mean)
     kind = aval_of(total).dtype
     if dtype_kind(kind) in "iu":  # integer dtype: the result is a float, which can be NaN
-        delta: float = int(ddof)
+        delta: Any = int(ddof) if isinstance(ddof, PLAIN_NUMBERS) else as_dtype(ddof, kind)
         variance = convert_element_type(div(total, _subtract_ddof(count, delta, kind)), to_canonical_dtype(float), True)
     else:
         delta, variance = ddof, div(total, _subtract_ddof(count, ddof, kind))
     if where is not None:
         variance = select(gt(count, as_dtype(delta, kind)), variance, as_dtype(math.nan, aval_of(variance).dtype))
+    elif not isinstance(delta, PLAIN_NUMBERS):  # traced
+        variance = mul(variance, select(gt(as_dtype(count, kind), as_dtype(delta, kind)), 1.0, math.nan))
     elif count <= delta:
         variance = mul(variance, math.nan)
     if dtype_kind(kind) == "f":
@@ -128,7 +130,7 @@ def _absolute_square(x: Any) -> Any:
     return real(mul(x, conj(x))) if dtype_kind(aval_of(x).dtype) == "c" else square(x)
 
 
-@jit_wrapped("axis", "dtype", "ddof", "keepdims", "correction")
+@jit_wrapped("axis", "dtype", "keepdims", ddof=Conversion(as_plain_number), correction=Conversion(as_plain_number))
 def std(
     a: Any, axis: Axis = None, dtype: Any = None, out: None = None, ddof: int = 0, keepdims: bool = False,
     *, where: Any = None, mean: Any = None, correction: float | None = None,
@@ -167,7 +169,7 @@ def nanvar(
     return _nanvar(a, axis=to_static_axis(axis), dtype=dtype, ddof=ddof, keepdims=keepdims, where=where, mean=mean)
 
 
-@jit_wrapped("axis", "dtype", "ddof", "keepdims")
+@jit_wrapped("axis", "dtype", "keepdims", ddof=Conversion(as_plain_number))
 def _nanvar(a: Any, axis: Any, dtype: Any, ddof: float, keepdims: bool, where: Any, mean: Any) -> Any:
     x, axes, is_number = reductions.broadcast_with_number_mask(a, axis, where)
     work_dtype = _computation_dtype(x, dtype)

@@ -65,6 +65,14 @@ def bessel_i0e(x: Any) -> Any:
 _I1_SERIES = [0.5 / (math.factorial(k) * math.factorial(k + 1)) for k in range(12)]
 
 
+def i1_over_x(x: Any) -> Any:
+    """Return I1(x)/x for |x| ≤ 1 by its power series, whose derivatives do not cancel near 0."""
+    series, z = mul(x, 0.0), mul(mul(x, x), 0.25)
+    for c in reversed(_I1_SERIES):
+        series = add(mul(series, z), c)
+    return series
+
+
 class BesselI1e(Unary, name="bessel_i1e"):
     """The modified Bessel function of order 1, times e^-|x|: i1e' = i0e - (sign(x) + 1/x) i1e, which is 1/2 for 0."""
 
@@ -76,10 +84,7 @@ class BesselI1e(Unary, name="bessel_i1e"):
         # near 0 the terms of the derivatives of i1e(x)/x cancel: there it is e^-|x| times the power series of I1(x)/x
         is_near = lt(abs(x), 1.0)
         near, beyond = select(is_near, x, 0.0), select(is_near, 1.0, x)
-        series, z = mul(near, 0.0), mul(mul(near, near), 0.25)
-        for c in reversed(_I1_SERIES):
-            series = add(mul(series, z), c)
-        quotient = select(is_near, mul(exp(neg(mul(sign(near), near))), series), div(y, beyond))
+        quotient = select(is_near, mul(exp(neg(mul(sign(near), near))), i1_over_x(near)), div(y, beyond))
         return mul(t, sub(sub(bessel_i0e(x), mul(sign(x), y)), quotient))
 
 

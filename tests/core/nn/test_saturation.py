@@ -82,12 +82,29 @@ FUNCTIONS = {
         "+-",
     ),
     "log1mexp": (nn.log1mexp, lambda x: mp.log(-mp.expm1(-x)) if x > 0 else mp.nan, "+"),
+    "logit": (sp.logit, lambda x: mp.log(x) - mp.log1p(-x) if 0 < x < 1 else mp.nan, ""),
+    "xlogy": (lambda x: sp.xlogy(x, x), lambda x: x * mp.log(x) if x > 0 else mp.nan, ""),
+    "rel_entr": (lambda x: sp.rel_entr(x, 2.0), lambda x: x * mp.log(x / 2) if x > 0 else mp.nan, ""),
+    "i1": (sp.i1, lambda x: mp.besseli(1, x) if x and abs(x) < 12 else mp.nan, ""),
     "i1e": (sp.i1e, lambda x: mp.besseli(1, x) * mp.exp(-abs(x)) if x else mp.nan, ""),
     "elu": (nn.elu, lambda x: x if x > 0 else mp.expm1(x) if x else mp.nan, "+-"),
     "celu": (nn.celu, lambda x: x if x > 0 else mp.expm1(x) if x else mp.nan, "+-"),
 }
+#: Those that are tested at arguments whose powers overflow.
+LARGE = (
+    "gelu",
+    "squareplus",
+    "sparse_plus",
+    "silu",
+    "softplus",
+    "log_sigmoid",
+    "elu",
+    "mish",
+    "log_ndtr",
+    "norm.logsf",
+)
 #: What was wrong; the others are tested by the patrol.
-FAST = ("exact gelu", "hypot", "log_ndtr", "log1mexp", "i1e")
+FAST = ("exact gelu", "hypot", "log_ndtr", "log1mexp", "i1e", "i1", "logit", "xlogy")
 
 
 def _derivatives(function, x):
@@ -140,12 +157,26 @@ def _list_wrong(found, oracle, x):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
-@pytest.mark.parametrize("name", ["gelu", "squareplus", "sparse_plus", "silu", "softplus", "log_sigmoid", "elu"])
+@pytest.mark.parametrize("name", LARGE)
 def test_derivatives_of_activations_at_arguments_whose_powers_overflow(name, dtype):
     function, oracle, _ = FUNCTIONS[name]
     largest = float(ml_dtypes.finfo(dtype).max)
     x = np.array([sign * min(size, largest) for size in LARGE_SIZES for sign in (1, -1)], dtype)
     assert not _list_wrong(_derivatives(function, x), oracle, x)
+
+
+@pytest.mark.parametrize("name", ["logit", "xlogy", "rel_entr", "i1", "i1e"])
+def test_second_derivatives_at_small_arguments(name):
+    """Squares of the arguments underflow, and terms of the derivatives are larger than their sum."""
+    function, oracle, _ = FUNCTIONS[name]
+    x = np.array([1e-30, 1e-25, 1e-12, 1e-6, 1e-3, 0.2], np.float32)
+    found = _derivatives(function, x)[:3]
+    expected = np.empty_like(found)
+    for position, point in enumerate(map(float, x)):
+        with mp.workdps(200):
+            values = [oracle(mp.mpf(point)), *(mp.diff(oracle, point, n, h=mp.mpf(point) / 10**20) for n in (1, 2))]
+        expected[:, position] = [y if abs(y) < 3e38 else mp.sign(y) * np.inf for y in values]
+    np.testing.assert_allclose(found, expected, rtol=1e-4)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])

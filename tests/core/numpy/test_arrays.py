@@ -322,3 +322,20 @@ def test_numbers_out_of_range_are_converted_whatever_numpy_is_told_to_raise(conv
         strict = conversion()
     with np.errstate(all="ignore"):
         np.testing.assert_array_equal(np.asarray(strict, float), np.asarray(conversion(), float))
+
+
+@pytest.mark.parametrize("triangle", [jnp.tril, jnp.triu])
+def test_triangles_of_a_traced_diagonal(triangle):
+    """jax takes no traced diagonal here."""
+    m = np.arange(12.0, dtype=np.float32).reshape(3, 4)
+    expected = np.stack([getattr(np, triangle.__name__)(m, k) for k in (-1, 0, 2)])
+    np.testing.assert_array_equal(xs.vmap(lambda k: triangle(m, k))(np.array([-1, 0, 2])), expected)
+    np.testing.assert_array_equal(triangle(m, jnp.array(2)), expected[2])
+
+
+def test_numbers_that_are_static_may_be_arrays_without_axes():
+    x, one = np.array([1.0, 3.0], np.float32), jnp.array(1)
+    assert float(jnp.var(x, ddof=one)) == float(jnp.nanvar(x, ddof=one)) == float(jnp.var(x, ddof=1))
+    assert jnp.diag(x, one).shape == (3, 3) and float(jnp.trace(np.eye(3, k=1), one)) == 2
+    with pytest.raises(TypeError, match="ddof"):
+        jnp.var(x, ddof=jnp.array([1]))

@@ -13,7 +13,7 @@ import scipy.stats
 import xlascope as xs
 import xlascope.numpy as jnp
 import xlascope.scipy.special as ours
-from xlascope import settings
+from xlascope import lax, settings
 
 RANDOM = np.random.default_rng(5)
 POSITIVE = np.exp(RANDOM.uniform(-3, 4, 40))
@@ -379,3 +379,50 @@ def test_what_cancels_in_single_precision(name: str) -> None:
 def test_betainc_is_no_negative_probability() -> None:
     found = ours.betainc(np.float32(1), np.float32([1e-10, 1e-7, 1e-5]), np.float32(0.75))
     assert (np.asarray(found) >= 0).all()
+
+
+def _normal_of_gamma(a: Any, x: Any) -> Any:
+    return scipy.special.ndtr((x - a) / np.sqrt(a))
+
+
+#: Parameters so large that products of them overflow, or a fraction has not converged: ours, the operands, the value.
+HUGE: dict[str, tuple[Any, tuple[float, ...], Any]] = {
+    "beta, both": (ours.betainc, (1e30, 1e30, 0.5), lambda a, b, x: 0.5),
+    "beta, largest": (ours.betainc, (3e38, 3e38, 0.5), lambda a, b, x: 0.5),
+    "beta, below": (ours.betainc, (1e30, 1e30, 0.4), lambda a, b, x: 0.0),
+    "beta, above": (ours.betainc, (1e5, 1e30, 0.4), lambda a, b, x: 1.0),
+    "beta, one": (ours.betainc, (1.0, 1e30, 2e-30), lambda a, b, x: -np.expm1(-b * x)),
+    "beta, few": (ours.betainc, (50.0, 1e30, 4e-29), lambda a, b, x: scipy.special.gammainc(a, b * x)),
+    "beta, many": (ours.betainc, (1e8, 1e38, 1.0001e-30), lambda a, b, x: _normal_of_gamma(a, b * x)),
+    "beta, reflected": (ours.betainc, (1e30, 1.0, 0.5), lambda a, b, x: 0.0),
+    "gamma, middle": (ours.gammainc, (1e12, 1e12), lambda a, x: 0.5),
+    "gamma, below": (ours.gammainc, (1e12, 1e12 - 1e6), _normal_of_gamma),
+    "gamma, tail": (ours.gammaincc, (1e12, 1e12 + 5e6), lambda a, x: _normal_of_gamma(x, a)),
+    "gamma, beyond": (ours.gammainc, (1e30, 2e30), lambda a, x: 1.0),
+    "gamma, before": (ours.gammainc, (1e30, 1e10), lambda a, x: 0.0),
+    "change of a sample": (lax.random_gamma_grad, (1e12, 1e12 + 1e6), lambda a, x: 1.0),
+    "derivative in a": (lax.igamma_grad_a, (1e12, 1e12), lambda a, x: -1 / np.sqrt(2 * np.pi * a)),
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", HUGE)
+def test_huge_parameters_have_limits(name: str, dtype: Any) -> None:
+    function, numbers, expected = HUGE[name]
+    operands = [np.asarray(x, dtype) for x in numbers]
+    with xs.enable_x64(dtype is np.float64):
+        found = xs.jit(function)(*operands)
+    tolerance = 1e-3 if dtype is np.float32 else 3e-5  # a digit of the operands is much of a deviation
+    np.testing.assert_allclose(found, expected(*(x.astype(float) for x in operands)), rtol=tolerance)
+
+
+def test_the_expansions_for_large_parameters_continue_the_fractions() -> None:
+    a = np.array([9e5, 9.99e5, 1.001e6, 1.1e6])[:, None]
+    x = a + np.sqrt(a) * np.array([-2.0, 0.0, 1.0, 8.0])  # SciPy has 7 digits at -7
+    p = np.array([0.998, 1.002])[:, None] * np.finfo(float).eps ** -0.5
+    z = np.array([-5.0, -1.0, 0.0, 2.0]) / np.sqrt(12 * p)
+    with xs.enable_x64():
+        np.testing.assert_allclose(ours.gammainc(a, x), scipy.special.gammainc(a, x), rtol=1e-9)
+        np.testing.assert_allclose(ours.gammaincc(a, x), scipy.special.gammaincc(a, x), rtol=1e-9)
+        fraction, expansion = np.asarray(ours.betainc(p, 2 * p, 1 / 3 + z))
+    np.testing.assert_allclose(expansion, fraction, rtol=1e-5)

@@ -29,6 +29,7 @@ ROWS: dict[str, tuple[Callable[..., Any], int, Any, Any]] = {
     "i0, second": (special.i0, 2, [0.0], [0.5]),
     "ndtri": (special.ndtri, 1, [0.0, 1.0], [inf, inf]),  # jax has 0
     "spence": (special.spence, 1, [0.0, 1.0], [-inf, -1]),  # jax has 0
+    "spence, second": (special.spence, 2, [1.0, 1.0001, 0.5], [0.5, 0.49993335, 1.2274113]),
     "0 to a constant power": (lambda x: jnp.power(x, np.float32(0)), 1, [0.0, 2.0], [0, 0]),  # jax has NaN
     "sinc": (jnp.sinc, 1, [0.0, 1e-8], [0, -3.28987e-8]),  # jax has 8 for the second
 }

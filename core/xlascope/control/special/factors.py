@@ -91,11 +91,14 @@ def gamma_factor(a: Any, x: Any) -> Any:
     return select(direct, pow(y, b) * exp(-y - lgamma(b + 1.0)), exp(log_gamma_factor(a, x)))
 
 
-def log_beta_factor(a: Any, b: Any, x: Any) -> Any:
-    """Return log(x^a (1 - x)^b / B(a, b))."""
+def log_beta_factor(a: Any, b: Any, x: Any, y: Any) -> Any:
+    """Return log(x^a y^b / B(a, b)), where y is 1 - x.
+
+    Both are operands, because the difference to 1 of the larger one may be less than its rounding error.
+    """
     are_large = (a > MIN_STIRLING_ARGUMENT) & (b > MIN_STIRLING_ARGUMENT)
     p, q = (select(are_large, operand, operand * 0.0 + MIN_STIRLING_ARGUMENT) for operand in (a, b))
-    by_ratio = log_beta_factor_of_large(p, q, x)
+    by_ratio = log_beta_factor_of_large(p, q, x, y)
     less, more = select(a < b, a, b), select(a < b, b, a)
     is_large = more > MIN_STIRLING_ARGUMENT
     m = select(is_large, more, more * 0.0 + MIN_STIRLING_ARGUMENT)
@@ -107,21 +110,30 @@ def log_beta_factor(a: Any, b: Any, x: Any) -> Any:
         - stirling_correction(m)
     )
     growth = select(is_large, growth, lgamma(a + b) - lgamma(more))
-    return select(are_large, by_ratio, a * log(x) + b * log1p(-x) + growth - lgamma(less))
+    powers = a * select(x < 0.5, log(x), log1p(-y)) + b * select(y < 0.5, log(y), log1p(-x))
+    return select(are_large, by_ratio, powers + growth - lgamma(less))
 
 
-def log_beta_factor_of_large(a: Any, b: Any, x: Any) -> Any:
+def log_beta_factor_of_large(a: Any, b: Any, x: Any, y: Any) -> Any:
     """Return :func:`log_beta_factor` for a ≥ MIN_STIRLING_ARGUMENT and b ≥ MIN_STIRLING_ARGUMENT."""
-    y = 1.0 - x
-    distance, total = x * b - a * y, a + b
-    powers = a * log1p_minus(distance / a, x * total / a) + b * log1p_minus(-distance / b, y * total / b)
-    return (
-        powers
-        + stirling_correction(total)
-        - stirling_correction(a)
-        - stirling_correction(b)
-        + 0.5 * log(a * b / (2 * math.pi * total))
-    )
+    stirling = stirling_correction(a + b) - stirling_correction(a) - stirling_correction(b)
+    square = a / half_of_sum(a, b) * (b / (4 * math.pi))
+    return log_of_powers_by_mode(a, b, x, y) + stirling + 0.5 * log(square)
+
+
+def log_of_powers_by_mode(a: Any, b: Any, x: Any, y: Any) -> Any:
+    """Return the logarithm of x^a y^b divided by its maximum, which is at x = a/(a + b); y is 1 - x.
+
+    Its two terms are negative, so that they do not cancel.
+    """
+    distance, half_total = x * b - a * y, half_of_sum(a, b)
+    of_x = a * log1p_minus(distance / a, x * (half_total / (0.5 * a)))
+    return of_x + b * log1p_minus(-distance / b, y * (half_total / (0.5 * b)))
+
+
+def half_of_sum(a: Any, b: Any) -> Any:
+    """Return (a + b)/2 of positive numbers, whose sum may overflow; XLA makes a product of that of a/2 + b/2."""
+    return b + 0.5 * (a - b)
 
 
 def iterate_while(start: tuple[Any, ...], step: Callable[..., tuple[Any, ...]]) -> tuple[Any, ...]:

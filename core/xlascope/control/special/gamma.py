@@ -4,10 +4,14 @@ P(a, x) = D S with D = x^a e^-x / Γ(a + 1) and S = Σ x^n / ((a + 1)…(a + n))
 x) = 1 - P(a, x) = D a h, where h is Legendre's continued fraction 1/(x + 1 - a - 1 (1 - a)/(x + 3 - a - …)),
 evaluated from its front (W. J. Lentz, Applied Optics 15, 1976). Both as in Abramowitz and Stegun, 6.5.29 and
 6.5.31. The derivatives in a are those of the single steps.
+
+Near x = a the number of steps grows like the square root of a. For large a, P and Q are there the normal
+distribution of a function of x/a and the first terms of its expansion (DLMF 8.12).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -19,12 +23,12 @@ from ...operations.bits import bitwise_and
 from ...operations.comparisons import gt, lt
 from ...operations.conversion import to_dtype
 from ...operations.elementwise import Binary
-from ...operations.exponentials import exp, expm1, log, log1p
+from ...operations.exponentials import exp, expm1, log, log1p, sqrt
 from ...operations.formula_operations import emit_formula
 from ...operations.operand_values import as_float, dtype_of, match, shape_of, typed_scalar
 from ...operations.selection import select
 from ...operations.shapes import full
-from ...operations.special import digamma, lgamma
+from ...operations.special import digamma, erfc, lgamma
 from ...operations.tangent_arithmetic import broadcast_to_result, neg
 from ...records.traits import NO_TRAITS
 from ...trace.bind import bind1
@@ -34,6 +38,7 @@ from .factors import (
     gamma_factor,
     horner,
     iterate_while,
+    log1p_minus,
     log_gamma_factor,
     log_gamma_factor_of_large,
     log_of_power,
@@ -76,15 +81,27 @@ LOG_GAMMA_AT_ONE = (
 )
 
 
+#: Least a for which P and Q near x = a are computed by the expansion, there exact to double precision.
+_MIN_EXPANSION_A = 1e6
+#: Largest |x/a - 1| for which it is used; P or Q underflows beyond.
+_MAX_EXPANSION_DISTANCE = 0.04
+#: Coefficients of powers of η in the terms of order 0 and 1 of Q(a, x) (DLMF 8.12.12 and 8.12.13).
+_EXPANSION_OF_IGAMMAC = (
+    (-1 / 3, 1 / 12, -2 / 135, 1 / 864, 1 / 2835, -139 / 777600, 1 / 25515, -571 / 261273600),
+    (-1 / 540, -1 / 288, 1 / 378, -77 / 77760),
+)
+
+
 class _IgammaTerms(NamedTuple):
     """Terms of P(a, x) and Q(a, x), elementwise.
 
-    ``by_series`` marks elements computed by the series, the others use the continued fraction. ``inside`` marks the
-    inside of the domain; elsewhere the arguments ``a`` and ``x`` are 1. ``value`` is the series or the fraction,
-    ``derivative`` its derivative in a.
+    ``by_series`` marks elements computed by the series, the others use the continued fraction; those of
+    ``by_expansion`` need neither. ``inside`` marks the inside of the domain; elsewhere the arguments ``a`` and ``x``
+    are 1. ``value`` is the series or the fraction, ``derivative`` its derivative in a.
     """
 
     by_series: Any
+    by_expansion: Any
     inside: Any
     a: Any
     x: Any
@@ -99,16 +116,18 @@ def _evaluate_terms(a: Any, x: Any, with_derivative: bool) -> _IgammaTerms:
     """
     inside = (a > 0.0) & (x > 0.0) & (a < np.inf) & (x < np.inf)
     a, x = (select(inside, operand, _ones(inside, operand)) for operand in (a, x))
-    by_series = x <= a + 1.0
-    series = _power_series(a, select(by_series, x, _ones(inside, x)), inside & by_series, with_derivative)
+    least_a = _MIN_EXPANSION_A if not with_derivative else epsilon(a) ** -0.5
+    by_expansion = (a > least_a) & (abs(x - a) < _MAX_EXPANSION_DISTANCE * a)
+    by_series, is_iterated = x <= a + 1.0, inside & ~by_expansion
+    series = _power_series(a, select(by_series, x, _ones(inside, x)), is_iterated & by_series, with_derivative)
     fraction = _continued_fraction(
         select(by_series, _ones(inside, a), a),
         select(by_series, _ones(inside, x) + 3.0, x),
-        inside & ~by_series,
+        is_iterated & ~by_series,
         with_derivative,
     )
     value, derivative = (select(by_series, s, f) for s, f in zip(series, fraction, strict=True))
-    return _IgammaTerms(by_series, inside, a, x, value, derivative)
+    return _IgammaTerms(by_series, by_expansion, inside, a, x, value, derivative)
 
 
 def _ones(like: Any, x: Any) -> Any:
@@ -182,6 +201,7 @@ def igamma_formula(a: Any, x: Any) -> Any:
     parts = _evaluate_terms(a, x, False)
     factor = gamma_factor(parts.a, parts.x)
     result = select(parts.by_series, factor * parts.value, 1.0 - factor * parts.a * parts.value)
+    result = select(parts.by_expansion, _expansion_of_large(parts, -1.0), result)
     return _apply_limits(a, x, parts, result, 0.0)
 
 
@@ -194,6 +214,7 @@ def igammac_formula(a: Any, x: Any) -> Any:
     factor = gamma_factor(parts.a, parts.x)
     result = select(parts.by_series, 1.0 - factor * parts.value, factor * parts.a * parts.value)
     result = select(parts.by_series & (parts.a < _MAX_SMALL_A), _igammac_of_small(parts.a, parts.x), result)
+    result = select(parts.by_expansion, _expansion_of_large(parts, 1.0), result)
     return _apply_limits(a, x, parts, result, 1.0)
 
 
@@ -212,6 +233,16 @@ def _igammac_of_small(a: Any, x: Any) -> Any:
     return -u - (1.0 + u) * a * total
 
 
+def _expansion_of_large(parts: _IgammaTerms, sign: float) -> Any:
+    """Return Q(a, x) for ``sign`` 1 or P(a, x) for -1, for large a near x; elsewhere a number without meaning."""
+    a, x = (select(parts.by_expansion, y, y * 0.0 + _MIN_EXPANSION_A) for y in (parts.a, parts.x))
+    half_square = -log1p_minus((x - a) / a, x / a)
+    eta = sqrt(2.0 * half_square) * select(x < a, a * 0.0 - 1.0, a * 0.0 + 1.0)
+    first, second = (horner(eta, coefficients) for coefficients in _EXPANSION_OF_IGAMMAC)
+    remainder = exp(-a * half_square) / sqrt(2 * math.pi * a) * (first + second / a)
+    return 0.5 * erfc(sign * eta * sqrt(0.5 * a)) + sign * remainder
+
+
 def _apply_limits(a: Any, x: Any, parts: _IgammaTerms, result: Any, at_zero: float) -> Any:
     """Return ``result`` with the values of its limits put in, and NaN where there is none.
 
@@ -228,11 +259,15 @@ def _apply_limits(a: Any, x: Any, parts: _IgammaTerms, result: Any, at_zero: flo
 def _relative_derivative(parts: _IgammaTerms) -> Any:
     """Return ∂P/∂a divided by x^a e^-x / Γ(a + 1).
 
-    It is S (log x - ψ(a + 1)) + S' where the series is used, and -a (h (log x - ψ(a)) + h') elsewhere.
+    It is S (log x - ψ(a + 1)) + S' where the series is used, and -a (h (log x - ψ(a)) + h') elsewhere. For large a near
+    x, where the terms cancel, P is constant where a (x/a - 1 - log(x/a)) is constant but for 1/(6a) in the slope of x.
     """
     a, logarithm = parts.a, log(parts.x)
     series = parts.value * (logarithm - digamma(a + 1.0)) + parts.derivative
-    return select(parts.by_series, series, -a * (parts.value * (logarithm - digamma(a)) + parts.derivative))
+    result = select(parts.by_series, series, -a * (parts.value * (logarithm - digamma(a)) + parts.derivative))
+    ratio, distance = parts.x / a, (parts.x - a) / a
+    quotient = 1.0 + log1p_minus(distance, ratio) / select(distance == 0.0, a * 0.0 + 1.0, distance)
+    return select(parts.by_expansion, -quotient - 1.0 / (6.0 * parts.x), result)
 
 
 def igamma_grad_a_formula(a: Any, x: Any) -> Any:

@@ -24,6 +24,11 @@ _DEBYE_COEFFICIENTS = tuple(
 )
 
 
+#: Distance from 1 up to which the slope is a power series, and its coefficients -1, 1/2, -1/3, ….
+_MAX_NEAR = 0.125
+_SLOPE_COEFFICIENTS = [(-1) ** (k + 1) / (k + 1) for k in range(20)]
+
+
 @jit_wrapped()
 def spence(x: Any) -> Any:
     """Return Spence's function, the integral of log(t)/(1 - t) from 1 to ``x``; NaN for negative ``x``.
@@ -67,8 +72,8 @@ def _spence(x: Any) -> Any:
 
 @_spence.defjvp
 def _spence_jvp(primals: Any, tangents: Any) -> Any:
+    # log(x)/(1 - x): the derivatives of the quotient cancel near 1
     (x,), (t,) = primals, tangents
-    is_one = x == 1
-    safe = where(is_one, 2.0, x)
-    # near 1 the quotient is -1 + (x - 1)/2 - …; a constant would have the wrong derivative at 1
-    return _spence(x), t * where(is_one, -1 + (x - 1) / 2, log(safe) / (1 - safe))
+    is_near = abs(x - 1) < _MAX_NEAR
+    near, safe = where(is_near, x - 1, 0.0), where(is_near, 2.0, x)
+    return _spence(x), t * where(is_near, evaluate_polynomial(near, _SLOPE_COEFFICIENTS), log(safe) / (1 - safe))

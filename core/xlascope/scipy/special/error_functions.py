@@ -78,6 +78,16 @@ def _erfcx_jvp(primals: Any, tangents: Any) -> Any:
     return y, t * slope
 
 
+def divide_by_erfcx(number: float, x: Any) -> Any:
+    """Return number/erfcx(x) for real x, without underflow and without cancellation in its derivatives for large ``x``.
+
+    There erfcx(x) is (1 - r)/(√π x), where r is small. The derivative of the quotient would be 0/0.
+    """
+    is_large = x > 10
+    large = where(is_large, x, 10.0) * (number * _SQRT_PI) / (1 - _asymptotic_remainder(x, -1.0))
+    return where(is_large, large, number / _erfcx(where(is_large, 10.0, x)))
+
+
 def _asymptotic_remainder(x: Any, sign: float) -> Any:
     """Return 1 - 2x F(x), with Dawson's integral F, for |x| > 10.
 

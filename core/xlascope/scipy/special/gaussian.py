@@ -19,7 +19,7 @@ from ...operations.selection import select
 from ...operations.tangent_arithmetic import neg
 from ...trace.source import here
 from .array_constants import full_like
-from .error_functions import erfcx
+from .error_functions import divide_by_erfcx
 from .numerics import evaluate_at_least_float32
 
 _SQRT_HALF = math.sqrt(0.5)
@@ -113,7 +113,7 @@ def _log_ndtr_jvp(primals: Any, tangents: Any) -> Any:
     # The derivative is the density divided by ndtr. On the left both underflow, and their logarithms cancel.
     (x,), (t,) = primals, tangents
     y, is_left = _log_ndtr(x), lt(x, 0.0)
-    left = div(math.sqrt(2 / math.pi), erfcx(mul(min(x, 0.0), -_SQRT_HALF)))
+    left = divide_by_erfcx(math.sqrt(2 / math.pi), mul(min(x, 0.0), -_SQRT_HALF))
     right = min(select(is_left, full_like(x, 0.0), x), _MAX_DENSITY_ARGUMENT)
     density = exp(sub(sub(mul(square(right), -0.5), select(is_left, full_like(x, 0.0), y)), _LOG_SQRT_2PI))
     return y, mul(t, select(ne(x, x), x, select(is_left, left, density)))

@@ -72,8 +72,14 @@ def _quotient_or_zero_jvp(primals: Any, tangents: Any) -> Any:
     x, y = primals
     quotient = _quotient_or_zero(x, y)
     return quotient, _sum_active_tangents(
-        tangents, lambda: div(full_like(y, 1.0), y), lambda: neg(_quotient_or_zero(quotient, y))
+        tangents, lambda: div(full_like(y, 1.0), y), lambda: neg(_divide_again(quotient, y))
     )
+
+
+def _divide_again(quotient: Any, y: Any) -> Any:
+    """Return quotient / y, and 0 for 0 / 0, by a factor 1 / y: XLA would divide the first operand by y², which is 0."""
+    both_zero = bitwise_and(eq(quotient, 0.0), eq(y, 0.0))
+    return mul(quotient, div(1.0, select(both_zero, full_like(y, 1.0), y)))
 
 
 _quotient_or_zero.defjvp(_quotient_or_zero_jvp, symbolic_zeros=True)
@@ -146,10 +152,26 @@ def _rel_entr(p: Any, q: Any) -> Any:
     both_positive = bitwise_and(gt(p, 0.0), gt(q, 0.0))
     ones = full_like(q, 1.0)
     p_safe, q_safe = select(both_positive, p, ones), select(both_positive, q, ones)
-    valid = mul(p_safe, sub(log(p_safe), log(q_safe)))
+    valid = _rel_entr_of_positive(p_safe, q_safe)
     is_zero = bitwise_and(eq(p, 0.0), ge(q, 0.0))
     outside = select(bitwise_or(ne(p, p), ne(q, q)), full_like(q, math.nan), full_like(q, math.inf))
     return select(both_positive, valid, select(is_zero, full_like(ones, 0.0), outside))
+
+
+@custom_jvp
+def _rel_entr_of_positive(p: Any, q: Any) -> Any:
+    return mul(p, sub(log(p), log(q)))
+
+
+def _rel_entr_of_positive_jvp(primals: Any, tangents: Any) -> Any:
+    # the second derivatives of the product are differences of p/p², which overflows for small p
+    p, q = primals
+    return _rel_entr_of_positive(p, q), _sum_active_tangents(
+        tangents, lambda: add(sub(log(p), log(q)), 1.0), lambda: neg(_quotient_or_zero(p, q))
+    )
+
+
+_rel_entr_of_positive.defjvp(_rel_entr_of_positive_jvp, symbolic_zeros=True)
 
 
 @jit_wrapped()
@@ -190,7 +212,8 @@ def _logit(x: Any) -> Any:
 @_logit.defjvp
 def _logit_jvp(primals: Any, tangents: Any) -> Any:
     (x,), (t,) = primals, tangents
-    return _logit(x), div(t, mul(x, sub(1.0, x)))
+    # 1/(x (1 - x)) as a sum: the derivatives of the quotient are differences of infinities for small x
+    return _logit(x), mul(t, add(div(1.0, x), div(1.0, sub(1.0, x))))
 
 
 @jit_wrapped()

@@ -9,7 +9,7 @@ from ...numpy.jit_wrapped import jit_wrapped
 from ...numpy.promotion import promote_inexact
 from ...operations import bessel
 from ...operations.arithmetic import abs, div, mul, sub
-from ...operations.comparisons import eq
+from ...operations.comparisons import lt
 from ...operations.exponentials import exp
 from ...operations.selection import select
 from .array_constants import full_like
@@ -69,8 +69,20 @@ def _i0_jvp(primals: Any, tangents: Any) -> Any:
 @_i1.defjvp
 def _i1_jvp(primals: Any, tangents: Any) -> Any:
     (x,), (t,) = primals, tangents
-    y = _i1(x)
-    zero = eq(x, 0.0)
-    ones = full_like(x, 1.0)
-    slope = _grow(x, sub(bessel.bessel_i0e(x), div(bessel.bessel_i1e(x), select(zero, ones, x))))
-    return y, mul(t, select(zero, full_like(x, 0.5), slope))
+    is_near, ones = lt(abs(x), 1.0), full_like(x, 1.0)
+    near, beyond = select(is_near, x, full_like(x, 0.0)), select(is_near, ones, x)
+    return _i1(x), mul(t, select(is_near, sub(_i0(near), bessel.i1_over_x(near)), _slope_of_i1(beyond)))
+
+
+@custom_jvp
+def _slope_of_i1(x: Any) -> Any:
+    """Return the derivative of i1 for |x| ≥ 1, i0 - i1/x; infinite, not NaN, where both are infinite."""
+    return _grow(x, sub(bessel.bessel_i0e(x), div(bessel.bessel_i1e(x), x)))
+
+
+@_slope_of_i1.defjvp
+def _slope_of_i1_jvp(primals: Any, tangents: Any) -> Any:
+    (x,), (t,) = primals, tangents
+    i1e = bessel.bessel_i1e(x)
+    i2e = sub(bessel.bessel_i0e(x), div(mul(i1e, 2.0), x))
+    return _slope_of_i1(x), mul(t, _grow(x, sub(i1e, div(i2e, x))))

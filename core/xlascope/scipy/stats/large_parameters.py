@@ -28,7 +28,7 @@ def log_beta_factor(a: Any, b: Any, x: Any) -> tuple[Any, Any]:
         jnp.where(large, b, MIN_STIRLING_ARGUMENT),
         jnp.where(large, x, 0.5),
     )
-    return log_beta_factor_of_large(a, b, x), large
+    return log_beta_factor_of_large(a, b, x, 1 - x), large
 
 
 def log_binomial(k: Any, n: Any, p: Any) -> tuple[Any, Any]:

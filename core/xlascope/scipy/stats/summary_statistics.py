@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from ... import numpy as jnp
 from ...dtypes import dtype_kind
-from ...numpy.axes import axis_of, whole_number
+from ...numpy.axes import as_plain_number, axis_of
 from ...numpy.jit_wrapped import jit_wrapped
 from ...operations.conversion import to_dtype
 from ...operations.cumulative import cummax, cummin
@@ -142,7 +142,9 @@ def sem(a: Any, axis: int | None = 0, ddof: int = 1, nan_policy: str = "propagat
     1.291
     """
     _check_nan_policy("sem", nan_policy, "propagate", "omit")
-    return _sem(a, axis=axis, ddof=whole_number(ddof, "ddof"), omitting=nan_policy == "omit", keepdims=bool(keepdims))
+    return _sem(
+        a, axis=axis, ddof=as_plain_number(ddof, "ddof"), omitting=nan_policy == "omit", keepdims=bool(keepdims)
+    )
 
 
 @jit_wrapped("axis", "ddof", "omitting", "keepdims")
