@@ -41,9 +41,8 @@ def values(fun: Subject, /, *args: Any, **kwargs: Any) -> Values:
     of the equation where NaN or infinity was born, with its operands at that iteration, or else of all values. Rules
     about values (underflow, vanishing gradients, dead units, saturation) read the statistics. Prints are left out;
     functions of Python whose results are needed (``pure_callback``, ``io_callback``) run again. Donated arguments
-    stay. A function of jax is taken as one of xlascope is. Raises :class:`QuestionError` for a call of shapes, and for
-    arrays of jax that were donated before, what tracing and compiling raise, and DeletedArrayError for arguments that
-    were donated before.
+    stay. A function of jax is taken as one of xlascope is. Raises :class:`QuestionError` for a call of shapes and for
+    arguments that were donated before or deleted, and what tracing and compiling raise.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> print(xs.inspect.values(lambda x: jnp.log(x).sum(), jnp.arange(4.0)))

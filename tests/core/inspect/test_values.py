@@ -302,7 +302,7 @@ def test_donated_arguments_stay_and_deleted_ones_are_an_error() -> None:
     x = jnp.arange(4.0)
     assert inspect.values(function, x).report.births and not x.is_deleted()
     function(x)
-    with pytest.raises(RuntimeError, match=r"donated|deleted"):
+    with pytest.raises(inspect.QuestionError, match="x was donated to an earlier call or deleted"):
         inspect.values(function, x)
 
 
