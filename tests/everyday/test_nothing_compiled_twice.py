@@ -111,6 +111,18 @@ def test_every_pair_of_transformations_compiles_nothing_at_the_third_call(outer:
     _check_pair(outer, inner)
 
 
+@pytest.mark.parametrize("outer, inner", [("jvp", "grad"), ("nothing", "grad"), ("vmap", "nothing")])
+def test_nothing_is_compiled_when_python_specializes_the_bytecode(outer: str, inner: str) -> None:
+    function = networks.transformed(outer, inner, networks.fresh_network())
+    function(networks.INPUT)
+    function(networks.INPUT)
+    seen: list[Any] = []
+    with records.watch(seen.append):
+        for _ in range(20):
+            function(networks.INPUT)
+    assert [each for each in seen if isinstance(each, records.Compiled)] == []
+
+
 class _StandsForAnArray:
     """A parameter of somebody's layers."""
 

@@ -5,6 +5,7 @@ helpers, functions with rules of their own, typed keys.
 """
 
 from collections.abc import Callable
+from types import CodeType, FunctionType
 from typing import Any
 
 import xlascope as xs
@@ -53,6 +54,15 @@ def network(x):
 def with_reverse_rule(x):
     """The same with a function that cannot be differentiated forward."""
     return doubled_gradient(network(x)) ** 2
+
+
+def fresh_network() -> Function:
+    """Return the network with bytecode of its own, which Python has not specialized."""
+    return FunctionType(_copy_code(network.__code__), network.__globals__)
+
+
+def _copy_code(code: CodeType) -> CodeType:
+    return code.replace(co_consts=tuple(_copy_code(x) if isinstance(x, CodeType) else x for x in code.co_consts))
 
 
 #: From a function of a vector to another one. What it makes is made once, as in a program.

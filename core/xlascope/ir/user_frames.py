@@ -38,6 +38,14 @@ def _positions(code: CodeType) -> list[Any]:
     return entry[1]
 
 
+def find_position(code: CodeType | None, lasti: int) -> Any:
+    """Return lines and columns of an instruction, equal for equal instructions; None where there is no code.
+
+    Offsets are not: after some calls Python specializes an instruction, and ``lasti`` is that of its last cache entry.
+    """
+    return None if code is None or lasti < 0 else _positions(code)[lasti // 2]
+
+
 def locate(code: CodeType | None, lasti: int) -> SourceRange | None:
     """Return the source range of an instruction of a code object; None where it is not known.
 

@@ -117,8 +117,9 @@ def is_at_index() -> bool:
     code, lasti = user_frame(2)
     if code is None:
         return False
-    instruction = next((step for step in dis.get_instructions(code) if step.offset == lasti), None)
-    return instruction is not None and (instruction.opname == "BINARY_SUBSCR" or instruction.argrepr == "[]")
+    # Of a specialized instruction it may be the offset of an inline cache, behind the instruction's own.
+    begun = [step for step in dis.get_instructions(code) if step.offset <= lasti]
+    return bool(begun) and (begun[-1].opname == "BINARY_SUBSCR" or begun[-1].argrepr == "[]")
 
 
 def user_expression_text() -> str:

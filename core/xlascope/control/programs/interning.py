@@ -19,6 +19,7 @@ import numpy as np
 from ...cache_keys import cache_key
 from ...ir.jaxpr import ClosedJaxpr, Literal, Var
 from ...ir.operation import Operation
+from ...ir.user_frames import find_position
 from ...lru_cache import FastLRUCache
 from ...runtime import boot
 from ...trace.state import STATE
@@ -80,7 +81,7 @@ def _program_key(program: ClosedJaxpr) -> Hashable:
     key: list[Any] = [settings_of_trace(), jaxpr.name, tuple([v.aval for v in jaxpr.invars])]
     for operation, inputs, outputs, code, lasti, origin in jaxpr.raw:
         # The cached program holds the code object, so its id is not reused.
-        key += (_operation_key(operation), id(code), lasti)
+        key += (_operation_key(operation), id(code), find_position(code, lasti))
         key += [numbers[id(x)] if x.__class__ is not Literal else _literal_key(x) for x in inputs]
         for v in outputs:
             numbers[id(v)] = len(numbers)
@@ -88,7 +89,8 @@ def _program_key(program: ClosedJaxpr) -> Hashable:
         if origin is not None:
             if not (origin.forward is None or origin.forward.__class__ is Var):
                 raise _NotComparableError  # the key would keep an array of a recording alive
-            key += (origin.role, origin.scope, id(origin.code), origin.lasti, numbers.get(id(origin.forward)))
+            position = find_position(origin.code, origin.lasti)
+            key += (origin.role, origin.scope, id(origin.code), position, numbers.get(id(origin.forward)))
     key += [numbers[id(x)] if x.__class__ is not Literal else _literal_key(x) for x in jaxpr.outvars]
     return tuple(key)
 
